@@ -6,6 +6,7 @@ import { startPostgres, type PostgresServer } from '../../packages/dev-stack/src
 import { startGuardian } from '../../src/main/processes/start-guardian.ts';
 import { startTemporal, type TemporalServer } from '../../packages/dev-stack/src/servers/temporal.ts';
 import { lightTemporal } from '../support/light-temporal.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 
 /** A server for one test file, which may stop, wipe and restart it without affecting other test files. */
 export interface OwnServer {
@@ -84,8 +85,6 @@ interface Kind<Server> {
 
 interface Running {
   pid: number;
-  port: number;
-  uiPort?: number;
   exited: Promise<string>;
   stop(): Promise<void>;
 }
@@ -95,9 +94,9 @@ async function ownServer<Server extends Running>(kind: Kind<Server>): Promise<Ow
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-own-'));
   guardian.removeFolder(folder);
   try {
-    let server = await kind.launch({ folder, guardian, ports: { port: 0, uiPort: 0, keep: false } });
+    const ports = { port: await chooseOwnPort(), uiPort: await chooseOwnPort(), keep: true };
+    let server = await kind.launch({ folder, guardian, ports });
     kind.announce(server);
-    const ports = { port: server.port, uiPort: server.uiPort ?? 0, keep: true };
     return {
       stop: () => server.stop(),
       async start({ wiped } = { wiped: false }) {

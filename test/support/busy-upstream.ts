@@ -1,5 +1,5 @@
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { chooseOwnPort } from './own-port.ts';
 
 /** What a busy provider answers to a submit. */
 export interface BusyAnswer {
@@ -67,10 +67,10 @@ export async function startBusyUpstream(target: string): Promise<BusyUpstream> {
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => handle(incoming, outgoing, Buffer.concat(chunks)));
   });
-  const listen = (port: number): Promise<void> =>
+  const port = await chooseOwnPort();
+  const listen = (): Promise<void> =>
     new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  await listen();
   return {
     url: `http://127.0.0.1:${port}`,
     submits,
@@ -79,7 +79,7 @@ export async function startBusyUpstream(target: string): Promise<BusyUpstream> {
       refusal = answer && { answer, when };
     },
     leave: () => leave(server),
-    comeBack: () => listen(port),
+    comeBack: listen,
     close: () => leave(server),
   };
 }

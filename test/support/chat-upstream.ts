@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { chooseOwnPort } from './own-port.ts';
 
 /** Answers a request, whose body is text. */
 type Serve = (request: IncomingMessage, response: ServerResponse, body: string) => void;
@@ -37,16 +38,14 @@ export async function startChatUpstream(): Promise<ChatUpstream> {
       serve(request, response, body);
     });
   };
-  const listen = (port: number): Promise<Server> =>
+  const port = await chooseOwnPort();
+  const listen = (): Promise<Server> =>
     new Promise((resolve, reject) => {
       const server = createServer(answer);
       server.once('error', reject);
       server.listen(port, '127.0.0.1', () => resolve(server));
     });
-  let server = await listen(0);
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  const { port } = address;
+  let server = await listen();
   const upstream: ChatUpstream = {
     url: `http://127.0.0.1:${port}/v1`,
     chats: [],
@@ -63,7 +62,7 @@ export async function startChatUpstream(): Promise<ChatUpstream> {
         server.closeAllConnections();
       }),
     async revive() {
-      server = await listen(port);
+      server = await listen();
     },
   };
   return upstream;

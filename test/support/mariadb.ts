@@ -73,7 +73,7 @@ export async function startMariadb({ server, installer }: Programs): Promise<Mar
     const connection = await createConnection({ host: '127.0.0.1', port, user: 'root', multipleStatements: true });
     await connection.query(statements).finally(() => connection.end());
   };
-  const refusal = await untilReady(process_, Date.now() + 60_000, () =>
+  const refusal = await untilReady(process_, Date.now() + 120_000, () =>
     asRoot(
       `create user import@'127.0.0.1' identified by '${password}' require ssl; grant select on *.* to import@'127.0.0.1'`,
     ),

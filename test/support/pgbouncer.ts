@@ -64,7 +64,7 @@ export async function startPgBouncer(
     graceSeconds: 2,
     guardian,
   });
-  const refusal = await untilReady(process_, Date.now() + 20_000, async () => {
+  const refusal = await untilReady(process_, Date.now() + 60_000, async () => {
     const client = new pg.Client({ connectionString: through(url) });
     client.on('error', () => undefined);
     await client.connect();

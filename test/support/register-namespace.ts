@@ -43,9 +43,9 @@ export async function openNamespace(address: string, namespace: string): Promise
 }
 
 export const connectToTemporal = (address: string): Promise<Connection> =>
-  Connection.connect({ address, connectTimeout: 30_000 });
+  Connection.connect({ address, connectTimeout: 120_000 });
 
-const readyMs = 60_000;
+const readyMs = 120_000;
 const keywordType = 2;
 
 /** Retries, because the server knows a namespace and its attributes only shortly after it has accepted them. */
