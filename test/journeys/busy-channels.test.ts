@@ -94,6 +94,11 @@ describe('a task that waits for its busy channel', () => {
   it('goes to the channel that comes back, not to one whose job has failed', async () => {
     await gateway.database.query('test-second', `update channel set enabled = true where name = 'sandbox-b'`);
     try {
+      // The worker caches the channels.
+      await eventually(async () => {
+        await gateway.poll(project.apiKey, (await create(falModel, 'known')).taskId);
+        return upstream.submits.some(({ path }) => path.includes('/sandbox-b/'));
+      });
       let left = 2;
       refuse(busy, ({ path }) => path.includes('/sandbox-b/') && left-- > 0);
       const { taskId } = await create(falModel, 'a fox [[fail=late_fail on=sandbox-a latency=50]]');
@@ -159,6 +164,17 @@ describe('a task of each family whose only channel is too busy once', () => {
   }
 });
 
+// Before the provider goes away, because a submit whose connection breaks has an unknown outcome.
+describe('a task whose channel stays too busy', () => {
+  it('ends as no_channel_available, with a refund, when a fifth of its time is left', async () => {
+    const task = await gateway.poll(late.project.apiKey, late.taskId);
+    expect(task).toMatchObject({ status: 'failed', error: { code: 'no_channel_available', retryable: true } });
+    expect(task.attempts).toBeGreaterThan(1);
+    expect(taken(late.mark)).toBe(0);
+    expect(await entriesOf(gateway.database, late.taskId)).toEqual({ refund: 1 });
+  });
+});
+
 describe('a task of each family whose only channel cannot be reached', () => {
   it('waits while the provider is away, succeeds after its return, and is bought once', async () => {
     await expectSuccessAfterReturn([falModel]);
@@ -172,12 +188,16 @@ describe('a task of each family whose only channel cannot be reached', () => {
 
   it('makes few calls while it waits, and is canceled at once', async () => {
     await upstream.leave();
+    const begunAt = performance.now();
     const { taskId, mark } = await create(falModel, 'away and canceled');
-    await eventually(async () => (await attemptsOf(taskId)).length > 1);
-    expect(await attemptsOf(taskId)).toMatchObject([
-      { outcome: 'transient', error: 'connect', status: null },
-      { outcome: 'transient', error: 'connect', status: null },
-    ]);
+    const attempts = await eventually(async () => {
+      const all = await attemptsOf(taskId);
+      return all.filter(({ outcome }) => outcome !== null).length > 1 && all;
+    });
+    const seconds = (performance.now() - begunAt) / 1_000;
+    expect(attempts.length).toBeLessThanOrEqual(2 + seconds);
+    for (const attempt of attempts.slice(0, 2))
+      expect(attempt).toMatchObject({ outcome: 'transient', error: 'connect', status: null });
     const answer = await gateway.create(project.apiKey, `/api/v1/tasks/${taskId}/cancel`, '');
     await upstream.comeBack();
     expect(answer).toMatchObject({ status: 200, body: { status: 'canceled' } });
@@ -197,16 +217,6 @@ describe('a task of each family whose only channel cannot be reached', () => {
     expect(waiting.map(({ mark }) => taken(mark))).toEqual(models.map(() => 1));
     for (const { taskId } of waiting) expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
   }
-});
-
-describe('a task whose channel stays too busy', () => {
-  it('ends as no_channel_available, with a refund, when a fifth of its time is left', async () => {
-    const task = await gateway.poll(late.project.apiKey, late.taskId);
-    expect(task).toMatchObject({ status: 'failed', error: { code: 'no_channel_available', retryable: true } });
-    expect(task.attempts).toBeGreaterThan(1);
-    expect(taken(late.mark)).toBe(0);
-    expect(await entriesOf(gateway.database, late.taskId)).toEqual({ refund: 1 });
-  });
 });
 
 /** Refuses submits from now on: those for which `when` is true, and always those of the task that is too late. */

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { z } from 'zod';
 import { rebuildDay } from '../../src/db/ledger/summaries.ts';
 import { mediaRoutes } from '../support/api-client.ts';
+import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { commandLine } from '../support/command-line.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -35,6 +36,7 @@ describe('plans', () => {
   const { done } = commandLine(() => gateway.env);
 
   beforeAll(async () => {
+    await awayFromMidnight();
     gateway = await startGateway({ apis: 2 });
     folder = mkdtempSync(join(tmpdir(), 'tollgate-plans-'));
   });
@@ -164,7 +166,7 @@ describe('plans', () => {
       .array(z.looseObject({ plan: z.string().nullable(), credits_charged: z.int() }))
       .parse(summary['plans']);
     expect(plans.filter(({ plan }) => plan !== null).map((row) => row.credits_charged)).toEqual([...charged.values()]);
-  }, 120_000);
+  });
 
   it('that change apply to the next request on every API server, and to nothing that runs', async () => {
     await create('moving', [{ models: '*', multiplier: 3 }]);
@@ -192,14 +194,16 @@ describe('plans', () => {
     );
     await eventually(
       async () => {
-        const [row] = await gateway.database.query<{ holds: number }>(
-          'test-holds-of-project',
-          'select count(*) as holds from hold where project_id = $1',
+        // On a slow machine the first have ended when the last begin.
+        const [row] = await gateway.database.query<{ begun: number }>(
+          'test-begun-of-project',
+          `select (select count(*) from hold where project_id = $1)
+             + (select count(*) from ledger_entry where project_id = $1 and kind = 'settle') as begun`,
           [projectId],
         );
-        return row?.holds === 2 * count;
+        return row?.begun === 2 * count;
       },
-      { what: '100 holds' },
+      { what: '100 requests that have begun' },
     );
     await done('plans', 'set', 'moving', '--rules', file([{ models: '*', multiplier: 7 }]));
 
@@ -231,5 +235,5 @@ describe('plans', () => {
     });
     await done('projects', 'set', projectId, '--plan', 'none');
     await eventually(async () => (await quoteOf(project)) === price / 3, { what: 'the price of the catalog' });
-  }, 180_000);
+  });
 });

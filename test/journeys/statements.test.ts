@@ -72,16 +72,18 @@ describe('a short image task', () => {
     let last: unknown;
     let asExpected = 0;
     // A step that is slow on a busy machine adds statements. Three tasks without such a step are enough.
-    await eventually(async () => {
+    const isThrice = async () => {
       counted(api);
       counted(worker);
       await runTask();
       const ofWorker = counted(worker);
-      await eventually(() => Promise.resolve('announce-ends' in Object.assign(ofWorker, counted(worker))));
+      const isAnnounced = () => Promise.resolve('announce-ends' in Object.assign(ofWorker, counted(worker)));
+      await eventually(isAnnounced).catch(() => undefined);
       last = [counted(api), ofWorker];
       if (isDeepStrictEqual(last, expected)) asExpected += 1;
       return asExpected === 3;
-    }).catch(() => undefined);
+    };
+    await eventually(isThrice, { secondsMax: 200 }).catch(() => undefined);
     expect(last).toEqual(expected);
   });
 });

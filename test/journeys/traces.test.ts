@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
 import { testConfig } from '../support/test-config.ts';
+import { connectionsTo } from '../support/processes.ts';
 import { chooseOwnPort } from '../support/own-port.ts';
 import { letModelsStream, stream } from '../services/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -138,7 +139,17 @@ describe('a chat', () => {
 
   it('has the statement of a batch in its own trace, with a link to the trace of the first member', async () => {
     const clients = Array.from({ length: 24 }, aClient);
-    await Promise.all(clients.map(({ headers }) => gateway.create(project.apiKey, chatRoute, chat, { headers })));
+    const port = Number(new URL(gateway.baseUrl).port);
+    // The server finds all of them at once, also where a machine opens one connection after another.
+    await gateway.kill('api-1', 'SIGSTOP');
+    try {
+      const answers = clients.map(({ headers }) => gateway.create(project.apiKey, chatRoute, chat, { headers }));
+      await eventually(() => Promise.resolve(connectionsTo(port) >= clients.length));
+      await gateway.kill('api-1', 'SIGCONT');
+      await Promise.all(answers);
+    } finally {
+      await gateway.kill('api-1', 'SIGCONT');
+    }
     const traces = await Promise.all(clients.map(({ traceId }) => receiver.traceWith(traceId, [`POST ${chatRoute}`])));
     for (const spans of traces) {
       expect(above(spans, 'sql admit_chats')).toEqual(['admit chat', `POST ${chatRoute}`]);
@@ -303,7 +314,8 @@ describe('a media task', () => {
   });
 
   it('has a history with the commands of one without traces, which a worker without traces replays', async () => {
-    const { traceId, taskId } = await anImage('a red fox');
+    // The first poll finds the result, so that no slow machine parks the job.
+    const { traceId, taskId } = await anImage('a red fox [[latency=0]]');
     await receiver.traceWith(traceId, ['RunWorkflow:mediaTask']);
     const history = await gateway.temporal.client.workflow.getHandle(taskId).fetchHistory();
     const recorded = new URL('../workflows/histories/with-callback.json', import.meta.url);
@@ -320,9 +332,13 @@ describe('a media task', () => {
   it('has its trace id in the log lines of the API and of the worker', async () => {
     const { traceId, taskId } = await anImage('a grey fox');
     await receiver.traceWith(traceId, ['fetch callback']);
-    const lines = logLines().filter((line) => line.includes(`"trace_id":"${traceId}"`));
-    expect(lines.some((line) => line.includes('"msg":"request"') && line.includes(mediaRoutes.image))).toBe(true);
-    expect(lines.some((line) => line.includes('"msg":"callback tried"') && line.includes(taskId))).toBe(true);
+    const isLogged = (message: string, about: string) =>
+      logLines().some((line) =>
+        [`"trace_id":"${traceId}"`, `"msg":"${message}"`, about].every((part) => line.includes(part)),
+      );
+    // A callback is logged once its result is written, and its span ends before.
+    await eventually(() => Promise.resolve(isLogged('request', mediaRoutes.image)), { what: 'the line of the API' });
+    await eventually(() => Promise.resolve(isLogged('callback tried', taskId)), { what: 'the line of the worker' });
   });
 
   it('continues its trace in the polls of its parked job and in the signal that collects the result', async () => {
@@ -346,7 +362,7 @@ describe('a media task', () => {
   });
 
   it('stays one trace when its worker is killed while it polls', async () => {
-    const { traceId, taskId } = await anImage('a tough fox [[latency=3000]]');
+    const { traceId, taskId } = await anImage('a tough fox [[latency=6000]]');
     await eventually(async () => {
       const rows = await gateway.database.query(
         '',
