@@ -36,7 +36,12 @@ beforeAll(async () => {
   [pooled, second] = await Promise.all([startChatUpstream(), startChatUpstream()]);
   gateway = await startGateway({
     apis: 2,
-    env: { BREAKER_FAILURES_MAX: '1000', POLL_INLINE_SECONDS: '1', RATE_LIMIT_REST_SECONDS: '60' },
+    env: {
+      BREAKER_FAILURES_MAX: '1000',
+      POLL_INLINE_SECONDS: '1',
+      RATE_LIMIT_REST_SECONDS: '300',
+      RATE_LIMIT_REST_MAX_SECONDS: '300',
+    },
   });
   project = await gateway.project({ credits: 100_000 });
   const { database } = gateway;
@@ -218,7 +223,8 @@ describe('a channel with several credentials', () => {
 describe('a media channel with several credentials', () => {
   const draw = (prompt: string): Promise<string> =>
     gateway.accept(project.apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt });
-  const ended = (taskId: string) => gateway.poll(project.apiKey, taskId, { secondsMax: 25 });
+  /** Before a credential that rests for five minutes is ready again. */
+  const ended = (taskId: string) => gateway.poll(project.apiKey, taskId);
   const failedOf = async (taskId: string) =>
     (await attemptsOf(gateway.database, taskId)).map(({ outcome, errorClass }) => [outcome, errorClass]);
   const usedBy = (seen: { authorization: string }[]): string[] => [
@@ -233,7 +239,7 @@ describe('a media channel with several credentials', () => {
     );
 
   it.each([
-    ['429', { status: 429, headers: { 'retry-after': '60' }, body: { detail: 'busy' } }, 'rate_limit'],
+    ['429', { status: 429, headers: { 'retry-after': '300' }, body: { detail: 'busy' } }, 'rate_limit'],
     ['401', { status: 401, body: { detail: 'no' } }, 'account'],
   ])('submits a task with another one after a %s, in the same run', async (_status, refusal, errorClass) => {
     media.refuse(refusal, ({ authorization }) => authorization !== `Key ${secrets[2]}`);
@@ -270,11 +276,17 @@ describe('a media channel with several credentials', () => {
 
   it('says in the attempt that the credential of its job was removed', async () => {
     await set(mediaPool, { credentialAdd: 'sk-gone-dddd' });
+    // The worker caches the credentials.
+    await eventually(async () => {
+      await ended(await draw('known'));
+      return usedBy(media.submits).includes('sk-gone-dddd');
+    });
+    media.submits.length = 0;
     media.refuse(
       { status: 429, body: { detail: 'busy' } },
       ({ authorization }) => authorization !== 'Key sk-gone-dddd',
     );
-    const taskId = await draw('gone [[latency=6000]]');
+    const taskId = await draw('gone [[latency=12000]]');
     await eventually(() => Promise.resolve(media.submits.some(({ refused }) => !refused)));
     await set(mediaPool, { credentialRemove: 'dddd' });
     expect(await ended(taskId)).toMatchObject({ status: 'failed', error: { code: 'upstream_outcome_unknown' } });
@@ -391,7 +403,7 @@ describe('the limits of channels', () => {
       return row !== undefined;
     });
     const body = (prompt: string) => ({ model: 'aurora-image-1', prompt });
-    const running = await gateway.accept(project.apiKey, mediaRoutes.image, body('first [[latency=2500]]'));
+    const running = await gateway.accept(project.apiKey, mediaRoutes.image, body('first [[latency=6000]]'));
     // The slot is taken before the submit arrives.
     await eventually(
       async () =>
@@ -403,7 +415,7 @@ describe('the limits of channels', () => {
     expect(await gateway.poll(project.apiKey, running)).toMatchObject({ status: 'succeeded' });
     expect(await gateway.poll(project.apiKey, waiting)).toMatchObject({ status: 'succeeded', attempts: 1 });
     expect(media.submits.map(({ body: sent }) => sent)).toEqual([expect.stringContaining('second')]);
-    expect((await stateOf(mediaPool)).limits.used.parallel).toBe(0);
+    await eventually(async () => (await stateOf(mediaPool)).limits.used.parallel === 0);
   });
 });
 

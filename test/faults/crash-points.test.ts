@@ -207,36 +207,37 @@ function crashOf(site: CrashSite): Crash {
 }
 
 /**
- * Locks the table, so that the SQL function that `drive` causes blocks in the middle. Kills the calling process and then
- * its database session, because PostgreSQL would otherwise complete the function.
+ * Lets the SQL function that `drive` causes stand still before it writes the table. Kills the calling process and then
+ * its database session, because PostgreSQL would otherwise complete the function. Sleeps, because a wait for a lock ends after two seconds.
  */
 async function killedBefore(
   { action, table }: { action: string; table: string },
   name: string,
   drive: () => Promise<void>,
 ): Promise<void> {
-  let driven: Promise<void> | undefined;
-  await gateway.database.transaction('begin', async (query) => {
-    await query('', `lock table ${table} in share mode`);
-    driven = drive();
-    // This promise is awaited below.
-    driven.catch(() => undefined);
+  await sql(
+    `create function stand_still() returns trigger language plpgsql as $$ begin perform pg_sleep(600); return new; end $$`,
+  );
+  await sql(`create trigger stand_still before insert on ${table} for each row execute function stand_still()`);
+  const driven = drive();
+  // This promise is awaited below.
+  driven.catch(() => undefined);
+  try {
     const { pid } = await eventually(
       async () => {
-        // PostgreSQL closes a session whose transaction is idle for ten seconds.
-        await query('', 'select 1');
-        const [waiting] = await sql<{ pid: number }>(
-          `select pid from pg_locks l join pg_stat_activity a using (pid)
-           where l.relation = $1::regclass and not l.granted and a.datname = current_database() and a.query like $2`,
-          [table, `%from ${action}(%`],
+        const [sleeping] = await sql<{ pid: number }>(
+          `select pid from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database() and query like $1`,
+          [`%from ${action}(%`],
         );
-        return waiting;
+        return sleeping;
       },
-      { what: `a session of ${action} that waits for ${table}` },
+      { what: `a session of ${action} that writes ${table}` },
     );
     await gateway.kill(name);
-    await query('', 'select pg_terminate_backend($1, 5000)', [pid]);
-  });
+    await sql('select pg_terminate_backend($1, 60000)', [pid]);
+  } finally {
+    await sql('drop function stand_still cascade');
+  }
   await driven;
 }
 

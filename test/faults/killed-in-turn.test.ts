@@ -14,9 +14,33 @@ import {
 let gateway: Gateway;
 
 beforeAll(async () => {
-  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '5', SUBMIT_TIMEOUT_SECONDS: '10' } });
+  gateway = await startGateway({
+    workers: 0,
+    env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '5', SUBMIT_TIMEOUT_SECONDS: '10' },
+  });
 });
 afterAll(() => gateway.stop());
+
+/** Starts a worker whose sessions in PostgreSQL have its name. */
+async function startWorker(): Promise<string> {
+  const url = new URL(gateway.env['DATABASE_LISTEN_URL'] ?? gateway.env['DATABASE_URL'] ?? '');
+  const session = `of worker ${++workers}`;
+  url.searchParams.set('application_name', session);
+  const { name } = await gateway.startWorker({ DATABASE_URL: url.href });
+  sessions.set(name, session);
+  return name;
+}
+let workers = 0;
+const sessions = new Map<string, string>();
+
+/** PostgreSQL ends the statements that a killed process has sent. */
+const sessionsEnd = (worker: string): Promise<void> =>
+  eventually(60, async () => {
+    const open = await gateway.database.query('', 'select from pg_stat_activity where application_name = $1', [
+      sessions.get(worker),
+    ]);
+    return open.length === 0 || 'PostgreSQL still has sessions of the worker';
+  });
 
 const crowd = 30;
 
@@ -33,6 +57,7 @@ describe('thirty running tasks', () => {
     const credits = crowd * imageCredits;
     const { projectId, apiKey } = await gateway.project({ credits });
     let { baseUrl } = gateway;
+    let worker = await startWorker();
     // Each client repeats its create until it is accepted.
     const clients = Array.from({ length: crowd }, async (_, index) => {
       await sleep(index * 20);
@@ -54,18 +79,19 @@ describe('thirty running tasks', () => {
     const inFlight = new Set<string>();
     const killWorker = async (name: string): Promise<void> => {
       await gateway.kill(name);
+      await sessionsEnd(name);
       for (const { id } of await submitsInFlight(gateway, projectId)) inFlight.add(id);
     };
 
     await running(15);
-    await killWorker('worker-1');
-    await gateway.startWorker();
+    await killWorker(worker);
+    worker = await startWorker();
     await gateway.kill('api-1');
     ({ baseUrl } = await gateway.startApi());
     // Tasks whose submit was in flight do not run again.
     await running(Math.min(24, crowd - inFlight.size));
-    await killWorker('worker-2');
-    await gateway.startWorker();
+    await killWorker(worker);
+    await startWorker();
     await gateway.kill('api-2');
     ({ baseUrl } = await gateway.startApi());
 

@@ -15,7 +15,13 @@ const credits = 100;
 
 beforeAll(async () => {
   // The WAL writer writes commits that did not wait for the disk. It sleeps most of the time, so that it can be stopped safely.
-  postgres = await ownPostgres({ wal_writer_delay: '10s' });
+  // Nothing else may write them meanwhile: a worker of autovacuum waits for the disk, and who writes a page writes its WAL before.
+  postgres = await ownPostgres({
+    wal_writer_delay: '10s',
+    autovacuum: 'off',
+    bgwriter_lru_maxpages: '0',
+    checkpoint_timeout: '1h',
+  });
   gateway = await startGateway({ workers: 0, sandbox: false });
   channel = await openHeldChannel(gateway);
 });
@@ -60,14 +66,26 @@ async function quietProject(): Promise<TestProject> {
   return project;
 }
 
-/** From now on only a commit that waits for the disk writes the commits before it. */
-async function stopWalWriter(): Promise<void> {
-  const [row] = await gateway.database.query<{ pid: number }>(
+/** From now on only a commit that waits for the disk writes the commits before it. The WAL writer stops while it sleeps, and so holds no lock. */
+const stopWalWriter = () =>
+  eventually(
+    async () => {
+      const { pid } = await walWriter();
+      process.kill(pid, 'SIGSTOP');
+      if ((await walWriter()).sleeps) return true;
+      process.kill(pid, 'SIGCONT');
+      return false;
+    },
+    { what: 'a WAL writer that sleeps' },
+  );
+
+async function walWriter(): Promise<{ pid: number; sleeps: boolean }> {
+  const [row] = await gateway.database.query<{ pid: number; sleeps: boolean }>(
     'test-wal-writer',
-    `select pid from pg_stat_activity where backend_type = 'walwriter'`,
+    `select pid, wait_event is not distinct from 'WalWriterMain' as sleeps from pg_stat_activity where backend_type = 'walwriter'`,
   );
   if (!row) throw new Error('PostgreSQL has no WAL writer');
-  process.kill(row.pid, 'SIGSTOP');
+  return row;
 }
 
 /** Sends the chats one after another, each when the upstream has received the chat before, and kills PostgreSQL. */

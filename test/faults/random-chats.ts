@@ -70,8 +70,17 @@ export interface Try {
 
 const ChatBody = z.object({ messages: z.tuple([z.object({ content: z.string() })]) });
 
-/** Lets the upstream do what the chats say. Returns the ids of the requests that called it, by the text of the chat. */
-export function serveChats(upstream: ChatUpstream, chatOf: (text: string) => SentChat): Map<string, Set<string>> {
+/** What the upstream has seen of the chats. */
+export interface ServedChats {
+  /** The ids of the requests that called it, by the text of the chat. */
+  called: Map<string, Set<string>>;
+  /** The chats that it has not answered yet. */
+  open: Set<SentChat>;
+}
+
+/** Lets the upstream do what the chats say. */
+export function serveChats(upstream: ChatUpstream, chatOf: (text: string) => SentChat): ServedChats {
+  const open = new Set<SentChat>();
   const requestIds = new Map<string, Set<string>>();
   const calls = new Map<string, number>();
   upstream.serve((request, response, body) => {
@@ -80,7 +89,10 @@ export function serveChats(upstream: ChatUpstream, chatOf: (text: string) => Sen
     const requestId = String(request.headers['x-request-id']);
     requestIds.set(text, (requestIds.get(text) ?? new Set()).add(requestId));
     calls.set(requestId, (calls.get(requestId) ?? 0) + 1);
+    open.add(chat);
+    response.once('close', () => open.delete(chat));
     void sleep(chat.latencyMs).then(() => {
+      open.delete(chat);
       if (chat.upstream === 'refuses') return ownError(400, 'content_filter')(request, response, body);
       if (chat.upstream === 'breaks_off') return response.destroy();
       if (chat.upstream === 'fails_once' && calls.get(requestId) === 1)
@@ -90,7 +102,7 @@ export function serveChats(upstream: ChatUpstream, chatOf: (text: string) => Sen
       reply(response, 200, { ...completion, choices: [{ index: 0, finish_reason: 'stop', message }], usage });
     });
   });
-  return requestIds;
+  return { called: requestIds, open };
 }
 
 /**

@@ -23,6 +23,7 @@ import {
   type Entry,
   type KeyName,
   type RandomChat,
+  type ServedChats,
   type SentChat,
   type Try,
 } from './random-chats.ts';
@@ -34,7 +35,7 @@ const limits = { budget: 80, rpm: 20, inFlightMax: 2 };
 const scarceCredits = 30;
 const richCredits = 10_000;
 /** Given to the rich account at each kill. Some end while chats run, and the others after the run. */
-const grant = { credits: 60, seconds: 3 };
+const grant = { credits: 60, seconds: 6 };
 const deducted = 7;
 
 interface RunKey {
@@ -134,7 +135,10 @@ async function runClient(plan: readonly RandomChat[], index: number, isOver: () 
 }
 
 /** Kills the API servers of these places together, and replaces them. */
-async function killAndReplace(apiIndexes: readonly number[]): Promise<void> {
+async function killAndReplace(apiIndexes: readonly number[], open: ServedChats['open']): Promise<void> {
+  // So that the kill cuts off a chat that holds credits.
+  const isCalling = () => [...open].some(({ apiIndex }) => apiIndexes.includes(apiIndex));
+  while (!isCalling()) await sleep(1);
   await Promise.all(apiIndexes.map((apiIndex) => gateway.kill(apis[apiIndex]!.name)));
   expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
   await Promise.all(apiIndexes.map(async (apiIndex) => void (apis[apiIndex] = await gateway.startApi())));
@@ -207,7 +211,7 @@ async function expiredHolds(): Promise<number> {
 }
 
 /** Lets the clients ask while API servers are killed, and then lets every chat end. Returns the answers of the retries by text. */
-async function runToTheEnd(): Promise<Map<string, Answer>> {
+async function runToTheEnd({ open }: ServedChats): Promise<Map<string, Answer>> {
   const [run] = fc.sample(anyRun, { seed, numRuns: 1 });
   let isOver = false;
   const clients = Promise.all(run!.clients.map((plan, index) => runClient(plan, index, () => isOver)));
@@ -215,7 +219,7 @@ async function runToTheEnd(): Promise<Map<string, Answer>> {
     for (const { apiIndexes, afterTries } of run!.kills) {
       const goal = tries.length + afterTries;
       await Promise.race([clients, eventually(() => Promise.resolve(tries.length >= goal), { secondsMax: 120 })]);
-      await killAndReplace(apiIndexes);
+      await killAndReplace(apiIndexes, open);
     }
   } finally {
     isOver = true;
@@ -274,8 +278,8 @@ function expectWithinLimits(entries: readonly Entry[]): void {
   expect(highest(takingsOf(of(keys.budgeted)))).toBeLessThanOrEqual(limits.budget);
   expect(highest(runningOf(of(keys.narrow)))).toBe(limits.inFlightMax);
   const begun = of(keys.rated).flatMap(({ beganAt }) => (beganAt === null ? [] : [{ from: beganAt, to: beganAt }]));
-  // A hold is written a moment after its request was counted.
-  expect(mostWithin(59_000_000, begun)).toBeLessThanOrEqual(limits.rpm);
+  // A hold is written a moment after its request was counted, on a slow machine a few seconds.
+  expect(mostWithin(55_000_000, begun)).toBeLessThanOrEqual(limits.rpm);
   const answered = tries.filter(({ chat: { key }, answer }) => key === 'rated' && answer?.status === 200);
   const seen = answered.map(({ sentAt, answeredAt }) => ({ from: sentAt, to: answeredAt }));
   expect(mostWithin(60_000, seen)).toBeLessThanOrEqual(limits.rpm);
@@ -297,12 +301,12 @@ async function expectEventful(): Promise<void> {
 }
 
 async function runAndCompare(): Promise<void> {
-  const called = serveChats(upstream, (text) => chats.get(text)!);
-  const retried = await runToTheEnd();
+  const served = serveChats(upstream, (text) => chats.get(text)!);
+  const retried = await runToTheEnd(served);
   const expired = await endGrants(keys.rated.projectId);
   expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
   const entries = await entriesOfRun();
-  expectCharged(entries, called, retried);
+  expectCharged(entries, served.called, retried);
   expectWithinLimits(entries);
   for (const { projectId } of [keys.scarce, keys.rated])
     expect(await accountOf(gateway.database, projectId)).toEqual({

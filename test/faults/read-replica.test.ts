@@ -32,7 +32,7 @@ const startPrimary = (port: number) =>
   startPostgres({
     dir: join(folder, 'primary'),
     port,
-    keepPort: port !== 0,
+    keepPort: true,
     password,
     settings: { archive_mode: 'on', archive_command: 'false' },
     guardian,
@@ -41,19 +41,19 @@ const startReplica = (port: number) =>
   startPostgres({
     dir: join(folder, 'replica'),
     port,
-    keepPort: port !== 0,
+    keepPort: true,
     password,
     settings: { primary_conninfo: `host=127.0.0.1 port=${primary.port} user=tollgate password=${password}` },
     guardian,
   });
 
 beforeAll(async () => {
-  primary = await startPrimary(0);
+  primary = await startPrimary(await chooseOwnPort());
   await primary.stop();
   spawnSync('cp', ['-a', join(folder, 'primary'), join(folder, 'replica')]);
   writeFileSync(join(folder, 'replica', 'standby.signal'), '');
   primary = await startPrimary(primary.port);
-  replica = await startReplica(0);
+  replica = await startReplica(await chooseOwnPort());
   process.env['TEST_DATABASE_URL'] = primary.url;
   for (const name of ['TEST_DATABASE_TEMPLATE', 'TEST_GATEWAY_TEMPLATE', 'TEST_RUNTIME_PASSWORD'])
     delete process.env[name];
@@ -113,12 +113,10 @@ describe('with DATABASE_READ_URL', () => {
       const name = await aProject();
       expect(await projectNames()).toContain(name);
     }
-    expect(ranOnReplica().length).toBeGreaterThan(0);
-    for (const path of ['/usage?group_by=day', '/requests', '/audit', '/search?q=project', '/keys']) {
-      await ask(path);
-      expect([path, ranOnReplica().length > 0]).toEqual([path, true]);
-    }
-    expect(log()).not.toContain('DATABASE_READ_URL');
+    // The primary answers while the replica of a slow machine is behind.
+    for (const path of ['/usage?group_by=day', '/requests', '/audit', '/search?q=project', '/keys'])
+      await eventually(async () => (await ask(path), ranOnReplica().length > 0), { what: `${path} on the replica` });
+    expect(log()).not.toMatch(/"reason":"(failed|no_standby)"/);
   });
 
   it('the primary answers the overview, because each server has statistics of its own', async () => {
@@ -131,8 +129,8 @@ describe('with DATABASE_READ_URL', () => {
     const onReplica = openDatabase({
       url: replica.url,
       poolMax: 1,
-      connectTimeoutMs: 5_000,
-      statementTimeoutMs: 5_000,
+      connectTimeoutMs: 60_000,
+      statementTimeoutMs: 60_000,
     });
     try {
       await onReplica.query('', 'select pg_wal_replay_pause()');

@@ -154,7 +154,7 @@ function startLoad(gateway: Gateway, apiKey: string) {
     /** Resolves once each kind was sent again, so that every step of the release has its share of the load. */
     async more() {
       const before = { ...counts };
-      await eventually(60, () =>
+      await eventually(120, () =>
         Promise.resolve(
           (counts.chats > before.chats + 5 && counts.streams > before.streams + 4 && counts.creates > before.creates) ||
             'too little load',

@@ -40,7 +40,7 @@ describe('SIGTERM under load', () => {
         await sleep(index * 10);
         if (index === 10) {
           stopped = gateway.kill('api-1', 'SIGTERM');
-          notReady = eventually(20, async () => (await readyz(gateway.baseUrl)) === 503 || '/readyz is not 503');
+          notReady = eventually(60, async () => (await readyz(gateway.baseUrl)) === 503 || '/readyz is not 503');
           // This promise is awaited below, after the creates.
           notReady.catch(() => undefined);
         }

@@ -98,7 +98,9 @@ describe('after Temporal has lost its database', () => {
     await eventually(
       60,
       async () =>
-        (await countAttempts(gateway, projectId, 'a.next_poll_at is not null')) === 10 || 'too few are parked',
+        // On a slow machine the first has ended when the last is parked.
+        (await countAttempts(gateway, projectId, '(a.next_poll_at is not null or a.outcome is not null)')) === 10 ||
+        'too few are parked',
     );
     await temporal.stop();
     await temporal.start({ wiped: true });

@@ -83,7 +83,9 @@ describe('a worker that is killed', () => {
 
 describe('creates while no worker runs', () => {
   it('get 503 overloaded once the oldest task has waited for as long as the new one may take, until a worker runs', async () => {
-    const { projectId, apiKey } = await gateway.project({ credits: 100 });
+    // A slow machine asks many times.
+    const credits = 10_000;
+    const { projectId, apiKey } = await gateway.project({ credits });
     const ask = (more: JsonObject = {}) =>
       gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'no worker runs', ...more });
     const askInAHurry = () => ask({ deadline_seconds: 60 });
@@ -98,7 +100,7 @@ describe('creates while no worker runs', () => {
         [waiting.taskId],
       );
       expect(late).toHaveLength(1);
-      await eventually(30, async () => {
+      await eventually(60, async () => {
         const { status, headers, body } = await askInAHurry();
         if (status !== 503) return `still ${status}`;
         expect(body).toMatchObject({ error: { code: 'overloaded' } });
@@ -112,8 +114,8 @@ describe('creates while no worker runs', () => {
     }
     const ends = await endsOf(gateway, projectId);
     expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['succeeded']));
-    await eventually(30, async () => (await askInAHurry()).status === 202 || 'still overloaded');
+    await eventually(60, async () => (await askInAHurry()).status === 202 || 'still overloaded');
     await endsOf(gateway, projectId);
-    await expectBooksInOrder(gateway, { projectId, credits: 100 });
+    await expectBooksInOrder(gateway, { projectId, credits });
   });
 });
