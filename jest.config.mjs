@@ -16,7 +16,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '\\.load\\.test\\.ts$'],
   // No test is meant to take this long: a limit is for what hangs, also where the machine is slow.
   testTimeout: 300_000,
-  setupFiles: ['<rootDir>/test/support/errors-of-node.ts'],
+  setupFiles: ['<rootDir>/test/support/errors-of-node.ts', '<rootDir>/test/support/patient-servers.ts'],
   setupFilesAfterEnv: ['<rootDir>/test/support/check-answers.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
