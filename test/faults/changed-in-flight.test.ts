@@ -154,8 +154,6 @@ describe('an API server whose database connections are all in use', () => {
     const read = () => gateway.get(apiKey, `/api/v1/tasks/${taskId}/attempts`, { baseUrl });
     await eventually(async () => (await read()).status === 200);
     await gateway.database.transaction('begin', async (query) => {
-      // The usual limit would end it on a slow machine.
-      await query('', 'set local idle_in_transaction_session_timeout = 0');
       await query('', 'lock table task in access exclusive mode');
       const answers = await Promise.all(Array.from({ length: 20 }, read));
       for (const { status, headers, body } of answers) {

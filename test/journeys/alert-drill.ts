@@ -158,8 +158,6 @@ async function providersFail({ api, chat, well, seen, faults }: Drill): Promise<
 async function processIsSlow({ gateway, project, broken, api, chat, seen }: Drill): Promise<void> {
   const calm = await api();
   await gateway.database.transaction('begin', async (query) => {
-    // The usual limit would end it on a slow machine.
-    await query('', 'set local idle_in_transaction_session_timeout = 0');
     await query('', 'select from credit_account where project_id = $1 for update', [project.projectId]);
     const waiting = [1, 2, 3].map((n) => chat(`waits for a connection ${n}`));
     await seen(calm, api, has('tollgate_database_connections', { state: 'waiting' }), 'TollgatePoolExhausted');

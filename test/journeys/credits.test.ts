@@ -47,8 +47,6 @@ describe('credits of media tasks', () => {
       const taken = Promise.withResolvers<undefined>();
       const free = Promise.withResolvers<undefined>();
       const locked = gateway.database.transaction('begin', async (query) => {
-        // The usual limit would end it on a slow machine.
-        await query('', 'set local idle_in_transaction_session_timeout = 0');
         await query('', 'select from credit_account where project_id = $1 for update', [projectId]);
         taken.resolve(undefined);
         await free.promise;
