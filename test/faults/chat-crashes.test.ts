@@ -44,6 +44,9 @@ afterAll(async () => {
 /** A hold may outlive its expiry by one sweep, which is slow on a busy machine. */
 const sweepGraceSeconds = 10;
 
+/** The time limits for the database that production has. */
+const limitsOfProduction = { DATABASE_CONNECT_TIMEOUT_MS: '1000', DATABASE_STATEMENT_TIMEOUT_MS: '3000' };
+
 const brokenInvariants = async (graceSeconds: number): Promise<string[]> => {
   const { invariants } = await verifyLedger(gateway.database, graceSeconds);
   return Object.entries(invariants).flatMap(([name, { breaches }]) => (breaches > 0 ? [name] : []));
@@ -155,15 +158,12 @@ describe('an API server that is killed while it streams', () => {
 describe('a streamed chat whose settlement PostgreSQL does not take', () => {
   it('ends with an error event and is given back once PostgreSQL answers, from each family', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
-    // The last of the API servers, which the tests below use too. The time limit for statements is that of production.
-    const { baseUrl } = await gateway.startApi({
-      DATABASE_CONNECT_TIMEOUT_MS: '1000',
-      DATABASE_STATEMENT_TIMEOUT_MS: '3000',
-    });
+    // All streams have begun and none has ended when PostgreSQL goes, also on a slow machine.
+    const { name, baseUrl } = await gateway.startApi({ ...limitsOfProduction, CHAT_DEADLINE_SECONDS: '30' });
     const streamed = await streamFromEach(
       gateway,
       apiKey,
-      (model) => `${model} while PostgreSQL goes [[tokens=60 rate=20]]`,
+      (model) => `${model} while PostgreSQL goes [[tokens=60 rate=10]]`,
       () => postgres.stop(),
       { baseUrl },
     );
@@ -176,12 +176,18 @@ describe('a streamed chat whose settlement PostgreSQL does not take', () => {
       secondsMax: 90,
       what: 'the end of the holds',
     });
+    await gateway.kill(name);
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 1_000, reserved: 0 });
     expect(await brokenInvariants(0)).toEqual([]);
   });
 });
 
 describe('while PostgreSQL does not answer', () => {
+  let baseUrl: string;
+  beforeAll(async () => {
+    ({ baseUrl } = await gateway.startApi(limitsOfProduction));
+  });
+
   it.each([
     ['stopped', () => postgres.stop(), () => postgres.start()],
     ['frozen', () => Promise.resolve(postgres.signal('SIGSTOP')), () => Promise.resolve(postgres.signal('SIGCONT'))],
@@ -191,7 +197,6 @@ describe('while PostgreSQL does not answer', () => {
     async (_state, takeAway, bringBack) => {
       const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
       const uncached = await gateway.project({ credits: 1_000, rpm: 100 });
-      const baseUrl = gateway.baseUrls.at(-1) ?? '';
       const ask = (key: string, text: string) => chat(gateway, key, text, { baseUrl, fields: tenCredits });
       const text = `through the restart [[${usageOfFive}]]`;
       const answered = [await ask(apiKey, text)];
@@ -221,7 +226,6 @@ describe('while PostgreSQL does not answer', () => {
 
   it('a running chat is either answered and charged or refused and refunded', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
-    const baseUrl = gateway.baseUrls.at(-1) ?? '';
     const chats = all(10, (index) =>
       chat(gateway, apiKey, `caught in between [[latency=${500 + index * 200} ${usageOfFive}]]`, {
         baseUrl,

@@ -20,7 +20,7 @@ let project: TestProject;
 let a: ChatUpstream;
 let b: ChatUpstream;
 /** Longer than both API servers need to notice a cool-down. */
-const accountCooldownSeconds = 8;
+const accountCooldownSeconds = 60;
 
 beforeAll(async () => {
   [a, b] = await Promise.all([startChatUpstream(), startChatUpstream()]);
@@ -152,7 +152,7 @@ describe('the history of a channel', () => {
   it('has how the calls of both API servers ended, and how long the successful ones took', async () => {
     const chats = (count: number) => all(count, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
     a.serve(goodAnswer(200));
-    expect(countVerdicts(await chats(10))).toEqual({ 200: 10 });
+    expect(countVerdicts(await chats(40))).toEqual({ 200: 40 });
     a.serve(ownError(400, 'invalid_prompt'));
     await chats(2);
     a.serve(ownError(500, 'server_error'));
@@ -164,7 +164,7 @@ describe('the history of a channel', () => {
     await eventually(async () => sum((await read()).points, 'transient') === 3);
     const { points } = await read();
     // The servers also called it before the test.
-    expect(sum(points, 'ok')).toBeGreaterThanOrEqual(10);
+    expect(sum(points, 'ok')).toBeGreaterThanOrEqual(40);
     expect([sum(points, 'refused'), sum(points, 'unknown')]).toEqual([2, 0]);
     expect(Math.max(...points.map(({ p95Ms }) => p95Ms ?? 0))).toBeGreaterThan(190);
   });
@@ -359,6 +359,7 @@ describe("a channel that refuses the gateway's account", () => {
       // After the cool-down the channel is called again, and its success ends the alarm.
       a.serve();
       a.serveProbes();
+      await gateway.database.query('test-rested', 'update channel_health set unavailable_until = clock_timestamp()');
       await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
       await eventually(async () => (await ask(), (await alarmsInList()).length === 0));
     },
@@ -428,9 +429,8 @@ describe('a video while every channel of its model is tripped', () => {
     expect(tasks.every(({ attempts }) => attempts === 1)).toBe(true);
     // The first call of each channel was its probe, and each success made it recover.
     for (const name of names) {
-      const trips = (await healthOf(name))?.trips ?? 0;
       const used = (await gateway.hits('a dancer', 'submit')).some(({ channel }) => channel === name);
-      expect(used ? trips : 0).toBe(0);
+      if (used) await eventually(async () => ((await healthOf(name))?.trips ?? 0) === 0);
     }
     expect(
       await claimChannel(
