@@ -1,9 +1,12 @@
 import tseslint from 'typescript-eslint';
 import maxLinesPerTest from './scripts/max-lines-per-test.mjs';
 
-const spreadOfLiteral = {
-  selector: 'ObjectExpression > SpreadElement > ObjectExpression',
-  message: 'Write the members themselves: this spread only tells Prettier where to break lines.',
+const message = 'Write the members themselves: this spread only tells Prettier where to break lines.';
+const spreadOfLiteral = { selector: 'ObjectExpression > SpreadElement > ObjectExpression', message };
+const spreadOfList = {
+  selector:
+    ':matches(ArrayExpression, CallExpression) > SpreadElement > :matches(ArrayExpression, TSAsExpression > ArrayExpression)',
+  message,
 };
 
 /** What a statement begins with: a text of another kind that begins with such a word goes on in another way. */
@@ -58,7 +61,7 @@ export default tseslint.config(
     // The other half of `only-db-knows-the-tables` in .dependency-cruiser.cjs.
     files: ['src/**/*.ts', 'console/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
     ignores: ['src/db/**', 'packages/dev-stack/src/servers/**'],
-    rules: { 'no-restricted-syntax': ['error', spreadOfLiteral, ...sqlOutsideOfDb] },
+    rules: { 'no-restricted-syntax': ['error', spreadOfLiteral, spreadOfList, ...sqlOutsideOfDb] },
   },
   {
     // Only configuration reads the environment; everything else is handed what it needs.

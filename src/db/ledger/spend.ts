@@ -58,9 +58,20 @@ export interface Spend {
 }
 
 const sumNames = [
-  ...['successes', 'failures', 'refusals', 'left_charged', 'left_refunded', 'credits_charged', 'cost_micro_usd'],
-  ...['unknown_costs', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'cache_write_tokens'],
-  ...['cache_write_1h_tokens', 'reasoning_tokens'],
+  'successes',
+  'failures',
+  'refusals',
+  'left_charged',
+  'left_refunded',
+  'credits_charged',
+  'cost_micro_usd',
+  'unknown_costs',
+  'input_tokens',
+  'output_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cache_write_1h_tokens',
+  'reasoning_tokens',
 ];
 const who = 'project_id, key_id, model_id, channel_id';
 const factList = `${who}, ${sumNames.join(', ')}`;
@@ -141,10 +152,22 @@ export async function sumSpend(
 type SummedRow = Omit<Spend, 'day' | 'hour' | 'projectName' | 'keyName' | 'channel'> & { begunAt: number | null };
 
 const countNames = [
-  ...(['requests', 'succeeded', 'failed', 'refused', 'left', 'leftCharged', 'credits', 'costMicroUsd'] as const),
-  ...(['unknownCosts', 'inputTokens', 'outputTokens', 'cachedInputTokens', 'cacheWriteTokens'] as const),
-  ...(['cacheWrite1hTokens', 'reasoningTokens'] as const),
-];
+  'requests',
+  'succeeded',
+  'failed',
+  'refused',
+  'left',
+  'leftCharged',
+  'credits',
+  'costMicroUsd',
+  'unknownCosts',
+  'inputTokens',
+  'outputTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'cacheWrite1hTokens',
+  'reasoningTokens',
+] as const;
 const noGroup = { day: null, hour: null, model: null, projectId: null, projectName: null, keyId: null, keyName: null };
 const noChannel = { channelId: null, channel: null, type: null };
 
