@@ -24,6 +24,7 @@ export const actions: readonly Action[] = [
       await visit.picture('project-secret');
       await visit.confirm('I have copied it');
       await visit.page.getByRole('heading', { name: 'Northern lights' }).waitFor();
+      await visit.dialog.waitFor({ state: 'detached' });
       expect(await rowOf(admin, '/projects', { name: 'Northern lights' })).toMatchObject({
         status: 'active',
         balance: 0,
@@ -107,6 +108,7 @@ export const actions: readonly Action[] = [
       for (const name of ['curl', 'OpenAI JavaScript', 'Anthropic', 'Google', 'Picture'])
         await expectLinesToWork(visit, name);
       await visit.confirm('I have copied it');
+      await visit.dialog.waitFor({ state: 'detached' });
       await visit.button('Actions for Mobile app').waitFor();
       expect(await visit.page.getByText(secret).count()).toBe(0);
       expect(await rowOf(admin, `/keys?project=${shop.projectId}`, { name: 'Mobile app' })).toMatchObject({
@@ -162,7 +164,7 @@ export const actions: readonly Action[] = [
         state: 'revoked',
       });
       expect((await gateway.get(spare.apiKey, '/api/v1/key')).status).toBe(401);
-      expect(await visit.button('Actions for test').count()).toBe(0);
+      await visit.button('Actions for test').waitFor({ state: 'detached' });
     },
   },
   {

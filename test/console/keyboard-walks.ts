@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
 import { focusIsIn } from './by-keyboard.ts';
 import type { Walk } from './scene.ts';
 import type { Visit } from './visit.ts';
@@ -97,10 +98,5 @@ const focused = (visit: Visit): Promise<string> =>
 
 /** Waits until it has the focus. */
 async function focusIs(visit: Visit, name: string): Promise<void> {
-  let now = '';
-  for (const until = Date.now() + 10_000; now !== name && Date.now() < until;) {
-    now = await focused(visit);
-    await visit.page.evaluate('new Promise(requestAnimationFrame)');
-  }
-  expect(now).toBe(name);
+  await eventually(async () => (await focused(visit)) === name, { what: `the focus on ${name}` });
 }

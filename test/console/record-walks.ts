@@ -31,7 +31,7 @@ export const recordWalks: readonly Walk[] = [
         await scene.visit.open(path);
         for (const address of expected) {
           const found = scene.visit.page.locator(`main a[href^="/console${address}"]`).first();
-          await found.waitFor({ timeout: 15_000 }).catch(() => missing.push(`${path}: ${address}`));
+          await found.waitFor().catch(() => missing.push(`${path}: ${address}`));
         }
       }
       expect(missing).toEqual([]);
