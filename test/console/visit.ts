@@ -141,7 +141,7 @@ const noteAlerts = `(() => {
 
 /** Waits until this document has shown a message with this text, once for each. */
 async function hear(page: Page, text: string | RegExp): Promise<void> {
-  const pattern = typeof text === 'string' ? new RegExp(text.replace(/[.?*+()[\]]/g, '\\$&'), 'i') : text;
+  const pattern = typeof text === 'string' ? new RegExp(text.replace(/[$.?*+^()[\]{}|\\]/g, '\\$&'), 'i') : text;
   const taken = `(() => {
     const index = window.alerts.findIndex((each) => ${String(pattern)}.test(each));
     return index >= 0 && window.alerts.splice(index, 1).length > 0;
