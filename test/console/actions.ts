@@ -192,11 +192,11 @@ export const actions: readonly Action[] = [
     async walk({ visit, admin, stage: { tasks } }) {
       await visit.open(`/tasks/${tasks.unknown}`);
       await visit.choose('Actions', 'Record the outcome');
-      await visit.dialog.getByLabel('Yes, it was bought').check();
+      await visit.dialog.getByLabel('Yes, it billed the job').check();
       await visit.fill('Evidence', 'ticket 4711');
       await visit.confirm('Record');
       await visit.awaitMessage('The outcome is recorded.');
-      await visit.page.getByText('Was bought (ticket 4711)').waitFor();
+      await visit.page.getByText('Billed (ticket 4711)').waitFor();
       expect(await admin.read(`/tasks/${tasks.unknown}`)).toMatchObject({
         resolution: { outcome: 'bought', reference: 'ticket 4711' },
       });

@@ -29,12 +29,29 @@ export const overviewWalks: readonly Walk[] = [
       await receivers.getByRole('link').first().click();
       await page.waitForURL((url) => url.searchParams.get('host') === host);
       expect(await page.getByRole('textbox', { name: 'Receiver' }).inputValue()).toBe(host);
-      await visit.open('/overview');
-      await page.getByRole('region', { name: 'The last failures' }).getByRole('link').first().click();
+      await visit.open('/overview?range=168');
+      const failures = page.getByRole('region', { name: 'The last failures' });
+      await failures.getByRole('table').getByRole('link').first().click();
       await page.waitForURL(/\/(tasks|requests)\/\w+_/);
       await visit.open('/overview');
       await page.getByRole('link', { name: 'Open sandbox-c-kling' }).click();
       await page.getByRole('heading', { level: 1, name: 'sandbox-c-kling' }).waitFor();
+    },
+  },
+  {
+    promise: 'keeps what providers refused out of the last failures, behind a link of its own',
+    async walk({ visit, stage }) {
+      const { page } = visit;
+      await visit.open('/overview?range=168');
+      const failures = page.getByRole('region', { name: 'The last failures' });
+      const failed = failures.getByRole('table').getByRole('link');
+      await failed.first().waitFor();
+      const addresses = await Promise.all((await failed.all()).map((link) => link.getAttribute('href')));
+      expect(addresses).not.toContain(`/console/requests/${stage.chats.refunded}`);
+      expect(await failures.getByText('Content policy violation').count()).toBe(0);
+      await failures.getByRole('link', { name: 'What providers refused' }).click();
+      await page.waitForURL(/\/requests\?.*outcome=refused/);
+      await page.getByText('Content policy violation').first().waitFor();
     },
   },
   {

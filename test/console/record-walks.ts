@@ -38,6 +38,42 @@ export const recordWalks: readonly Walk[] = [
     },
   },
   {
+    promise: 'names a key by its name in the ledger and on the page of a chat, with its id as the title',
+    async walk({ visit, stage, admin }) {
+      const chat = await admin.read(`/chats/${stage.chats.charged}`);
+      for (const [path, keyId] of [
+        [`/projects/${stage.studio.projectId}?tab=ledger`, stage.studio.keyId],
+        [`/requests/${stage.chats.charged}`, String(chat['key_id'])],
+      ] as const) {
+        await visit.open(path);
+        const { name } = await admin.read(`/keys/${keyId}`);
+        const key = visit.page.locator('main').getByTitle(keyId).first();
+        await key.filter({ hasText: new RegExp(`^${String(name)}$`) }).waitFor();
+        expect(await key.getAttribute('href')).toBe(`/console/keys/${keyId}`);
+      }
+    },
+  },
+  {
+    promise: 'links a task and its request to each other, and neither to itself',
+    async walk({ visit, stage, admin }) {
+      const { page } = visit;
+      const task = stage.tasks.delivered;
+      const request = String((await admin.read(`/tasks/${task}`))['request_id']);
+      for (const [here, there] of [
+        [`/tasks/${task}`, `/requests/${request}`],
+        [`/requests/${request}`, `/tasks/${task}`],
+      ] as const) {
+        await visit.open(here);
+        await page.locator(`main a[href="/console${there}"]`).first().waitFor();
+        expect(await page.locator(`main a[href="/console${here}"]`).count()).toBe(0);
+        await page
+          .locator('main code')
+          .filter({ hasText: here.replace(/.*\//, '') })
+          .waitFor();
+      }
+    },
+  },
+  {
     promise: 'opens the page of a key from its first and last characters, with its limits and its latest requests',
     async walk({ visit, stage, admin }) {
       const { page } = visit;

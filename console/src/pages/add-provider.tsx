@@ -1,4 +1,4 @@
-import { Alert, Button, Group, ScrollArea, Select, Stack, Table, Text } from '@mantine/core';
+import { Alert, Button, Select, Stack, Table, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,7 +6,7 @@ import { listedProviders } from '../../../src/domain/channels/listed-providers.t
 import { change } from '../api/admin.ts';
 import { catalogQuery, channelsQuery, groupsQuery } from '../api/queries.ts';
 import type { CatalogEntry, ProbedProvider } from '../api/admin-types.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogActions } from '../ui/dialog.tsx';
 import { percent } from '../ui/format.ts';
 import { IntoView } from '../ui/into-view.tsx';
 import { ErrorAlert } from '../ui/page.tsx';
@@ -107,14 +107,14 @@ function Footer({
   onClose: () => void;
 }) {
   return (
-    <Group justify="flex-end" gap="xs">
+    <DialogActions>
       <Button variant="default" onClick={onClose}>
         Cancel
       </Button>
       <Button type="submit" loading={isBusy} disabled={!isWhole} {...(of?.ok === false && { color: 'red.9' })}>
         {of === undefined ? 'Test' : of.ok ? 'Add' : 'Add anyway'}
       </Button>
-    </Group>
+    </DialogActions>
   );
 }
 
@@ -151,17 +151,12 @@ function Probed({ of: { adapter, ok, call, list, data } }: { of: ProbedProvider 
       {data.length === 0 ? (
         <Text size="sm">No model of the catalog is sold by this family in these groups.</Text>
       ) : (
-        <ScrollArea.Autosize
-          mah={320}
-          type="auto"
-          offsetScrollbars
-          viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'Models that it would serve' }}
-        >
-          <Table verticalSpacing="xs">
+        <div role="region" aria-label="Models that it would serve">
+          <Table verticalSpacing="xs" className="listed">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Model</Table.Th>
-                <Table.Th>In its list</Table.Th>
+                <Table.Th>Listed</Table.Th>
                 <Table.Th>Price</Table.Th>
                 <Table.Th>Smallest margin</Table.Th>
               </Table.Tr>
@@ -178,7 +173,7 @@ function Probed({ of: { adapter, ok, call, list, data } }: { of: ProbedProvider 
               ))}
             </Table.Tbody>
           </Table>
-        </ScrollArea.Autosize>
+        </div>
       )}
     </Stack>
   );
@@ -199,7 +194,7 @@ function ServedModel({
   return (
     <Table.Tr>
       <Table.Td className="breakable">{model}</Table.Td>
-      <Table.Td>{listed === null ? 'Not told' : listed ? 'Yes' : 'No'}</Table.Td>
+      <Table.Td>{listed === null ? 'Unknown' : listed ? 'Yes' : 'No'}</Table.Td>
       <Table.Td>{entry && <Prices of={entry} />}</Table.Td>
       <Table.Td>
         {share === null ? (

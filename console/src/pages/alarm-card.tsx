@@ -6,7 +6,7 @@ import type { Alarm, Silence } from '../api/admin-types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { time, words } from '../ui/format.ts';
 import { AlertIcon } from '../ui/icons.tsx';
-import { PageLink } from '../ui/links.tsx';
+import { actorName, PageLink } from '../ui/links.tsx';
 import { When } from '../ui/values.tsx';
 
 /** One alarm: what to do, where, and how to be left alone by it for a while. */
@@ -16,7 +16,9 @@ export function AlarmCard({ alarm }: { alarm: Alarm }) {
   return (
     <Alert color={silence ? 'gray' : 'orange'} variant="light" icon={<AlertIcon />} title={message}>
       <Text size="sm" {...(silence && { c: 'dimmed' })}>
-        {silence ? `Silenced until ${time(silence.until)} by ${silence.created_by}: ${silence.reason}` : remedy}
+        {silence
+          ? `Silenced until ${time(silence.until)} by ${actorName(silence.created_by)}: ${silence.reason}`
+          : remedy}
       </Text>
       {also.length > 0 && <Text size="sm">Because of it: {also.map((raised) => raised.message).join('. ')}.</Text>}
       <Group gap="md" mt={6}>
@@ -123,8 +125,8 @@ function EndSilence({ silence, message }: { silence: Silence; message: string })
         title="End the silence"
         about={
           silence.subject === ''
-            ? `Webhook and mails are sent again for every alarm “${silence.name}”.`
-            : `Webhook and mails are sent again for the alarm “${silence.name}” of ${silence.subject}.`
+            ? `The webhook and mails are sent again for every alarm “${words(silence.name).toLowerCase()}”.`
+            : `The webhook and mails are sent again for the alarm “${words(silence.name).toLowerCase()}” of ${silence.subject}.`
         }
         act="End the silence"
         run={() => change('post', '/alarms/silences/{id}/end', { id: silence.silence_id })}

@@ -7,7 +7,7 @@ import { sessionQuery } from '../api/session.ts';
 import { CsvButton } from '../ui/csv-button.tsx';
 import { DataTable, type Columns } from '../ui/data-table.tsx';
 import { TextFilter } from '../ui/filters.tsx';
-import { kindOf, PageLink, ThingLink } from '../ui/links.tsx';
+import { Actor, kindOf, PageLink, ThingLink } from '../ui/links.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { RangeFilter } from '../ui/range-filter.tsx';
 import { useListView } from '../ui/use-list-view.ts';
@@ -63,7 +63,12 @@ export default function Audit() {
 
 /** What a change is about. Those of the catalog name a model or all of them. */
 function Subject({ of: { subject, action } }: { of: AuditEntry }) {
-  if (subject === 'catalog') return <PageLink to="/models">catalog</PageLink>;
+  if (subject === 'catalog')
+    return (
+      <PageLink to="/models" fz="inherit">
+        catalog
+      </PageLink>
+    );
   return <ThingLink of={action === 'catalog.set' ? 'model' : kindOf(subject)} id={subject} />;
 }
 
@@ -74,7 +79,7 @@ const columns: Columns<AuditEntry> = [
   {
     accessorKey: 'actor',
     header: 'Who',
-    cell: ({ row: { original } }) => <div className="who">{original.actor}</div>,
+    cell: ({ row: { original } }) => <Actor of={original.actor} />,
   },
   { accessorKey: 'action', header: 'Action', cell: ({ row: { original } }) => <Code>{original.action}</Code> },
   {

@@ -285,7 +285,7 @@ function WeightDialog({ channel, onClose }: { channel: Channel; onClose: () => v
       />
       <NumberInput
         label="Weight"
-        description="0 means that it is never drawn"
+        description="0 takes it out of use"
         value={weight}
         onChange={(value) => form.edit({ weight: value })}
         min={0}

@@ -44,7 +44,7 @@ export function EditChannel({ channel, onClose }: { channel: Channel; onClose: (
         onChange={form.edit}
         groups={groups}
         mayMove={isOwner}
-        keptKey="Empty: the key stays. A new one replaces the first key"
+        keptKey="Leave empty to keep the keys. A new one replaces the first"
       />
       <LimitFields value={form.fields} onChange={form.edit} />
     </ActionDialog>
@@ -123,7 +123,7 @@ export function Credentials({ channel }: { channel: Channel }) {
         <Table.Tbody>
           {credentials.map((credential) => (
             <Table.Tr key={credential.id}>
-              <Table.Td ff="monospace">{shownName(credential)}</Table.Td>
+              <Table.Td className="nowrap">{shownName(credential)}</Table.Td>
               <Table.Td>
                 <Status of={stateWords[credential.state]} />
                 {credential.reason !== null && (
@@ -207,7 +207,7 @@ function LimitKeyDialog({
       opened
       onClose={onClose}
       title={`Limits of the key ${shownName(credential)}`}
-      about="A request that would exceed one of them takes another key or another channel. They count beside those of the channel."
+      about="A request that would exceed one of these limits takes another key or another channel. The limits of the channel hold as well."
       act="Save"
       disabled={form.isUnchanged}
       notice={form.notice}
@@ -236,7 +236,7 @@ function AddKeyDialog({ channel, onClose }: { channel: Channel; onClose: () => v
       opened
       onClose={onClose}
       title={`Add a key to ${channel.name}`}
-      about="Requests use the keys that do not cool down in turn. It is stored encrypted and not shown again."
+      about="Requests use the available keys in turn. The new key is stored encrypted and not shown again."
       act="Add"
       disabled={secret.trim() === ''}
       run={() => change('patch', '/channels/{channel}', { channel: channel.channel_id }, { credential_add: secret })}

@@ -63,7 +63,8 @@ export function Login() {
               Sign in
             </Button>
             <Text c="dimmed" size="sm">
-              No token yet? Make one on the server: <Code>npx tollgate admin-tokens create --role owner</Code>
+              No token yet? Make one on the server:{' '}
+              <Code display="block">npx tollgate admin-tokens create --role owner</Code>
             </Text>
           </Stack>
         </form>

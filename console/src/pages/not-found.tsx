@@ -5,7 +5,7 @@ import { Empty, Page } from '../ui/page.tsx';
 /** What stands at an address that no page has. */
 export function NotFound() {
   return (
-    <Page title="Page not found" about="No page of the console has this address.">
+    <Page isStill title="Page not found" about="No page of the console has this address.">
       <Card withBorder>
         <Empty title="There is nothing here">
           <PageButton to="/overview">Go to the overview</PageButton>

@@ -29,7 +29,7 @@ export default function Overview() {
   return (
     <Page
       title="Overview"
-      about="What needs you, and what the requests of a range that ends now came to, against the one before."
+      about="Open alarms, and the requests of the last hour, day or week beside those of the one before."
       actions={
         <SegmentedControl
           aria-label="Range"

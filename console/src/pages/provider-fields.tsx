@@ -91,7 +91,7 @@ export function ProviderFields({ value, onChange, groups, mayMove, keptKey }: Pr
         />
         <NumberInput
           label="Weight"
-          description="0 means that it is never drawn"
+          description="0 takes it out of use"
           value={value.weight}
           onChange={(weight) => onChange({ weight })}
           min={0}
@@ -100,7 +100,7 @@ export function ProviderFields({ value, onChange, groups, mayMove, keptKey }: Pr
         />
       </SimpleGrid>
       <Switch
-        label="Draw no model that the provider’s list lacks"
+        label="Leave out models that the provider does not list"
         checked={value.list_check}
         onChange={({ currentTarget }) => onChange({ list_check: currentTarget.checked })}
       />

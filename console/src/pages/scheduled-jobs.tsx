@@ -24,7 +24,7 @@ const scheduledJobs = [
   { name: 'scheduled-maintenance', about: 'Deletes what has expired and builds the summaries. Runs every night.' },
   {
     name: 'check-balances',
-    about: 'Takes what is left of credits whose end has come, and tells projects whose credits run low.',
+    about: 'Removes expired credits, and tells projects whose credits run low.',
   },
 ] as const;
 
@@ -81,7 +81,7 @@ export default function ScheduledJobs() {
         opened={selected !== null}
         onClose={() => setSelected(null)}
         title={`Run ${selected ?? ''}`}
-        about="The job runs now, unless a run of it is under way. It may take some seconds."
+        about="The job runs now, unless it is running already. It may take some seconds."
         act="Run now"
         run={() => change('post', '/jobs/{name}/run', { name: selected ?? scheduledJobs[0].name })}
         done={(result) =>

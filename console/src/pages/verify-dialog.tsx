@@ -1,12 +1,24 @@
-import { Button, Group, ScrollArea, Stack, Table, Text } from '@mantine/core';
+import { Button, Stack, Table, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { Fragment, useEffect } from 'react';
 import { change } from '../api/admin.ts';
 import type { Channel, VerifiedChannel } from '../api/admin-types.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogActions } from '../ui/dialog.tsx';
 import { ThingLink } from '../ui/links.tsx';
 import { ErrorAlert, Loading } from '../ui/page.tsx';
 import { Status } from '../ui/values.tsx';
+
+/** The name of a model at a provider, which breaks behind its slashes. */
+const Path = ({ of: name }: { of: string }) => (
+  <div>
+    {name.split(/(?<=\/)/).map((part, index) => (
+      <Fragment key={`${part} ${index}`}>
+        {index > 0 && <wbr />}
+        {part}
+      </Fragment>
+    ))}
+  </div>
+);
 
 /** Asks a provider, without buying anything, which models of the channel it has. */
 export function VerifyDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
@@ -21,11 +33,11 @@ export function VerifyDialog({ channel, onClose }: { channel: Channel; onClose: 
         {verify.isPending && <Loading label="Asking the provider" />}
         {verify.error && <ErrorAlert error={verify.error} retry={() => mutate()} />}
         {verify.data && <Result of={verify.data} />}
-        <Group justify="flex-end">
+        <DialogActions>
           <Button variant="default" onClick={onClose}>
             Close
           </Button>
-        </Group>
+        </DialogActions>
       </Stack>
     </Dialog>
   );
@@ -41,18 +53,13 @@ function Result({ of: { call, data } }: { of: VerifiedChannel }) {
             ? `The provider refused the call: ${[call.reason, call.detail].filter(Boolean).join('. ')}`
             : 'This adapter has no call that costs nothing. On the server, channels verify --live makes one real call per model.'}
       </Text>
-      <ScrollArea.Autosize
-        mah={400}
-        type="auto"
-        offsetScrollbars
-        viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'Models' }}
-      >
-        <Table verticalSpacing="xs">
+      <div role="region" aria-label="Models">
+        <Table verticalSpacing="xs" className="listed">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Model</Table.Th>
               <Table.Th>Name at the provider</Table.Th>
-              <Table.Th>In its list</Table.Th>
+              <Table.Th>Listed</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -61,13 +68,17 @@ function Result({ of: { call, data } }: { of: VerifiedChannel }) {
                 <Table.Td>
                   <ThingLink of="model" id={model} />
                 </Table.Td>
-                <Table.Td className="breakable">{upstream.join(', ')}</Table.Td>
-                <Table.Td>{listed === null ? 'Not told' : <Status of={listed ? 'available' : 'not drawn'} />}</Table.Td>
+                <Table.Td>
+                  {upstream.map((name) => (
+                    <Path key={name} of={name} />
+                  ))}
+                </Table.Td>
+                <Table.Td>{listed === null ? 'Unknown' : <Status of={listed ? 'available' : 'not drawn'} />}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
         </Table>
-      </ScrollArea.Autosize>
+      </div>
     </>
   );
 }

@@ -1,9 +1,9 @@
-import { Alert, Button, Checkbox, Group, Stack, Table, Text } from '@mantine/core';
+import { Alert, Button, Checkbox, Stack, Table, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { change } from '../api/admin.ts';
 import type { LedgerReport } from '../api/admin-types.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogActions } from '../ui/dialog.tsx';
 import { number, time } from '../ui/format.ts';
 import { ErrorAlert } from '../ui/page.tsx';
 import { Status } from '../ui/values.tsx';
@@ -25,14 +25,14 @@ export function VerifyLedger({ onClose }: { onClose: () => void }) {
         />
         {verify.error && <ErrorAlert error={verify.error} />}
         {verify.data && <Report of={verify.data} />}
-        <Group justify="flex-end" gap="xs">
+        <DialogActions>
           <Button variant="default" onClick={onClose}>
             Close
           </Button>
           <Button onClick={() => verify.mutate()} loading={verify.isPending}>
             Verify
           </Button>
-        </Group>
+        </DialogActions>
       </Stack>
     </Dialog>
   );

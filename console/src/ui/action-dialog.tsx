@@ -1,8 +1,8 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Dialog } from './dialog.tsx';
+import { Dialog, DialogActions } from './dialog.tsx';
 import { ErrorAlert } from './page.tsx';
 import { isConflict } from '../api/request.ts';
 
@@ -14,6 +14,8 @@ interface ActionDialogProps<T> {
   about: ReactNode;
   /** The label of the button that acts. */
   act: string;
+  /** The label of the button that changes nothing. */
+  dismiss?: string;
   danger?: boolean;
   disabled?: boolean;
   size?: 'md' | 'lg';
@@ -34,6 +36,7 @@ export function ActionDialog<T>(props: ActionDialogProps<T>) {
     title,
     about,
     act,
+    dismiss = 'Cancel',
     danger = false,
     disabled = false,
     size = 'md',
@@ -76,14 +79,14 @@ export function ActionDialog<T>(props: ActionDialogProps<T>) {
           {notice}
           {children}
           {action.isError && !isConflict(action.error) && <ErrorAlert error={action.error} />}
-          <Group justify="flex-end" gap="xs">
+          <DialogActions>
             <Button variant="default" onClick={close} disabled={action.isPending}>
-              Cancel
+              {dismiss}
             </Button>
             <Button type="submit" {...(danger && { color: 'red.9' })} loading={action.isPending} disabled={disabled}>
               {act}
             </Button>
-          </Group>
+          </DialogActions>
         </Stack>
       </form>
     </Dialog>

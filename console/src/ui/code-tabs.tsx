@@ -6,7 +6,7 @@ export function CodeTabs({ samples }: { samples: readonly { name: string; code: 
     <Tabs defaultValue={samples[0]?.name ?? null} keepMounted={false}>
       <Tabs.List>
         {samples.map(({ name }) => (
-          <Tabs.Tab key={name} value={name}>
+          <Tabs.Tab key={name} value={name} px="sm">
             {name}
           </Tabs.Tab>
         ))}

@@ -1,5 +1,5 @@
-import { Modal, type ModalProps } from '@mantine/core';
-import { useEffect } from 'react';
+import { Group, Modal, type ModalProps } from '@mantine/core';
+import { useEffect, type ReactNode } from 'react';
 
 /** The control outside of dialogs and menus that had the focus last. */
 let control: HTMLElement | null = null;
@@ -26,6 +26,13 @@ export function Dialog(props: ModalProps) {
   }, [opened]);
   return <Modal {...presentation} {...props} returnFocus={false} />;
 }
+
+/** The buttons of a dialog. They stay in sight while the rest of a long dialog scrolls. */
+export const DialogActions = ({ children }: { children: ReactNode }) => (
+  <Group justify="flex-end" gap="xs" className="dialog-actions">
+    {children}
+  </Group>
+);
 
 /** The header of a dialog is no banner of the page. */
 const presentation = { closeButtonProps: { 'aria-label': 'Close' }, attributes: { header: { role: 'presentation' } } };

@@ -9,7 +9,7 @@ export function Differences({ of, label }: { of: readonly Difference[]; label: s
     <Table className="diff" aria-label={label} layout="fixed">
       <Table.Thead>
         <Table.Tr>
-          <Table.Th scope="col">Member</Table.Th>
+          <Table.Th scope="col">Setting</Table.Th>
           <Table.Th scope="col">Before</Table.Th>
           <Table.Th scope="col">After</Table.Th>
         </Table.Tr>
@@ -33,10 +33,20 @@ export function memberText(path: string): string {
   if (!/^\w+(?:\.\w+)*$/.test(members)) return path;
   const [first = '', ...rest] = members.split('.').map((name) => {
     const tokens = /^credits_per_1k_(\w+)_tokens$/.exec(name)?.[1] as TokenClass | undefined;
-    return tokens ? `${tokenClassTable[tokens].label}, credits per 1,000 tokens` : name.replaceAll('_', ' ');
+    return tokens
+      ? `${tokenClassTable[tokens].label}, credits per 1,000 tokens`
+      : (shortNames[name] ?? name.replaceAll('_', ' '));
   });
   return [`${subject}${words(first)}`, ...rest].join(' › ');
 }
+
+/** Members whose names are not words. */
+const shortNames: Readonly<Record<string, string>> = {
+  rpm: 'requests per minute',
+  tpm: 'tokens per minute',
+  parallel: 'calls at the same time',
+  img_size: 'image size',
+};
 
 /** Texts as they are, nothing as a dash, the times of members that are some, and everything else as JSON. */
 export function valueText(value: unknown, path = ''): string {

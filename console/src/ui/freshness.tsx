@@ -12,12 +12,12 @@ const refreshMs = 10_000;
 /** What is read for longer than this is no page that is read again and again. */
 const stillMs = 60_000;
 
-const isStill = (query: Query): boolean =>
+const isStillQuery = (query: Query): boolean =>
   query.observers.some(({ options: { staleTime } }) => typeof staleTime !== 'number' || staleTime > stillMs);
 const isSession = ({ queryKey }: Query): boolean => queryKey[0] === 'session';
 /** Names stand beside what a page shows, and are read again with it. */
 const isOfPage = (query: Query): boolean =>
-  query.isActive() && !isSession(query) && !isStill(query) && query.queryKey[1] !== 'newest';
+  query.isActive() && !isSession(query) && !isStillQuery(query) && query.queryKey[1] !== 'newest';
 
 function isFailing({ state }: Query): boolean {
   if (state.fetchStatus === 'paused') return true;
@@ -71,10 +71,10 @@ function useFreshness(): Freshness & { isStale: boolean } {
   return { readAt, isFailing: isFailingNow, isStale: isFailingNow && readAt > 0 && Date.now() - readAt >= staleMs };
 }
 
-/** When the page was read, and since when it could not be read again. */
-export function ReadAt() {
+/** When the page was read, unless it reads nothing, and since when it could not be read again. */
+export function ReadAt({ isStill }: { isStill: boolean }) {
   const { readAt, isStale } = useFreshness();
-  if (readAt === 0) return null;
+  if (readAt === 0 || (isStill && !isStale)) return null;
   return isStale ? (
     <Text size="xs" fw={600} c="red">
       Not updated since {clockTime(readAt)}
@@ -118,7 +118,7 @@ export function useAutoRefresh(): void {
         {
           predicate: (query) =>
             query.isActive() &&
-            (isSession(query) || (mayMove && !isStill(query) && query.state.fetchStatus === 'idle')),
+            (isSession(query) || (mayMove && !isStillQuery(query) && query.state.fetchStatus === 'idle')),
         },
         { cancelRefetch: false },
       );

@@ -1,6 +1,7 @@
 import { Anchor, Button, Text } from '@mantine/core';
 import { createLink, linkOptions } from '@tanstack/react-router';
 import type { ComponentProps, ReactNode } from 'react';
+import { useKeyName } from '../api/key-name.ts';
 
 /** Links to pages of the console. Their addresses and parameters are checked by the compiler. */
 export const PageLink = createLink((props: ComponentProps<typeof Anchor<'a'>>) => <Anchor<'a'> {...props} />);
@@ -45,7 +46,7 @@ interface ThingLinkProps {
   of: Kind | null;
   /** Null or empty: there is nothing to link to. */
   id: string | null;
-  /** What people call it. Without a name its id is shown. */
+  /** What people call it; its id is then the title. Without a name its id is shown. */
   name?: ReactNode;
   /** Shows the beginning of the id, which tells it from the others of a list. */
   short?: boolean;
@@ -58,8 +59,9 @@ export function ThingLink({ of: kind, id, name, short = false, inline = false }:
   const shown = name || (short && id !== null && id.length > shortIdMax ? `${id.slice(0, shortIdMax)}…` : id);
   const style = { ...(short && !name && { ff: 'monospace' }), ...(inline && { underline: 'always' as const }) };
   if (kind === null || !id) return <span className="breakable">{shown}</span>;
+  const title = shown === id ? undefined : id;
   return (
-    <PageLink {...pages[kind](id)} fz="inherit" className={short ? 'nowrap' : 'breakable'} {...style}>
+    <PageLink {...pages[kind](id)} title={title} fz="inherit" className={short ? 'nowrap' : 'breakable'} {...style}>
       {shown}
     </PageLink>
   );
@@ -81,6 +83,27 @@ export const ThingLinks = ({ of: kind, ids, none }: { of: Kind; ids: readonly st
       ))}
     </span>
   );
+
+/** A key of which only the id is at hand. */
+export const KeyLink = ({ id }: { id: string }) => <ThingLink of="key" id={id} name={useKeyName(id)} />;
+
+/** What an audit entry calls its operator, `Ada (atk_…)`, with the id in small letters below. It is cut where it has no room. */
+export function Actor({ of: actor }: { of: string }) {
+  const name = actorName(actor);
+  return (
+    <div className="who" title={actor}>
+      {name}
+      {name !== actor && (
+        <Text span size="xs" c="dimmed">
+          {actor.slice(name.length)}
+        </Text>
+      )}
+    </div>
+  );
+}
+
+/** What people call an operator. */
+export const actorName = (actor: string): string => actor.replace(/ \((?:atk|opr)_\w+\)$/, '');
 
 /** Who asked for something: a project and, below it, its key. */
 export const Owner = ({

@@ -8,11 +8,13 @@ interface PageProps {
   /** One sentence that says what the page is for. */
   about?: ReactNode;
   actions?: ReactNode;
+  /** The page reads nothing of its own, so that there is no time to say. */
+  isStill?: boolean;
   children: ReactNode;
 }
 
 /** The frame of every page: its heading, what it is for, its actions and its content. */
-export function Page({ title, about, actions, children }: PageProps) {
+export function Page({ title, about, actions, isStill = false, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Tollgate`;
   }, [title]);
@@ -31,7 +33,7 @@ export function Page({ title, about, actions, children }: PageProps) {
         </div>
         {actions !== undefined && <Group gap="xs">{actions}</Group>}
       </Group>
-      <ReadAt />
+      <ReadAt isStill={isStill} />
       {children}
     </Stack>
   );

@@ -23,7 +23,7 @@ export function RangeFilter({ value, onChange }: { value: Range; onChange: (rang
   const isCustom = isOpen || preset === 'custom';
   const zone = useZone();
   return (
-    <Group gap="sm" align="flex-end">
+    <Group gap="sm" align="flex-end" w={{ base: isCustom ? '100%' : 'calc(50% - 0.375rem)', xs: 'auto' }}>
       <Select
         label="Time"
         size="sm"

@@ -1,5 +1,5 @@
-import { Alert, Button, Group, Stack } from '@mantine/core';
-import { Dialog } from './dialog.tsx';
+import { Alert, Button, Stack } from '@mantine/core';
+import { Dialog, DialogActions } from './dialog.tsx';
 import { Copyable } from './values.tsx';
 
 /** Shows a new secret, and says whether it can be shown again. */
@@ -19,9 +19,9 @@ export function SecretDialog({
       <Stack>
         <Alert color="yellow">{about}</Alert>
         <Copyable text={secret ?? ''} label="Copy the secret" wrap />
-        <Group justify="flex-end">
+        <DialogActions>
           <Button onClick={onClose}>I have copied it</Button>
-        </Group>
+        </DialogActions>
       </Stack>
     </Dialog>
   );

@@ -20,7 +20,8 @@ export function AdminTokens() {
   return (
     <Stack>
       <Text c="dimmed" size="sm">
-        For scripts, for the command line with --server, and to sign in without an identity provider.
+        For scripts, for the command line with <span className="nowrap">--server</span>, and to sign in without an
+        identity provider.
       </Text>
       <Group>
         <Button variant="default" leftSection={<PlusIcon size={16} />} onClick={() => setCreating(true)}>
@@ -68,7 +69,7 @@ const columnsOf = (revoke: (token: AdminToken) => void): Columns<AdminToken> => 
     header: 'Name',
     cell: ({ row: { original: token } }) => (
       <div>
-        <Text size="sm" fw={500} className="breakable">
+        <Text fz="inherit" fw={500} className="breakable">
           {nameOf(token)}
         </Text>
         <Text size="xs" c="dimmed" ff="monospace">

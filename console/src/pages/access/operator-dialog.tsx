@@ -18,7 +18,7 @@ export function OperatorDialog({ onClose }: { onClose: () => void }) {
       opened
       onClose={onClose}
       title="Add a person"
-      about="A sign-in that is refused for a lack of a role shows the issuer and the subject."
+      about="Issuer and subject stand on the page that a person without a role sees after the sign-in."
       act="Add"
       disabled={[name, issuer, subject].some((text) => text.trim() === '')}
       run={() =>
@@ -34,7 +34,13 @@ export function OperatorDialog({ onClose }: { onClose: () => void }) {
         onChange={setIssuer}
         required
       />
-      <TextField label="Subject" description="The person there" value={subject} onChange={setSubject} required />
+      <TextField
+        label="Subject"
+        description="The id of the person at the identity provider"
+        value={subject}
+        onChange={setSubject}
+        required
+      />
       <RoleSelect value={role} onChange={setRole} />
     </ActionDialog>
   );

@@ -70,7 +70,7 @@ const columnsOf = (remove: (person: Operator) => void): Columns<Operator> => [
     accessorFn: ({ subject }) => subject,
     cell: ({ row: { original: person } }) => (
       <div>
-        <Text size="sm" className="breakable">
+        <Text fz="inherit" className="breakable">
           {person.subject}
         </Text>
         <Text size="xs" c="dimmed" className="breakable">

@@ -15,7 +15,12 @@ export function TokenDialog({ onClose, onToken }: { onClose: () => void; onToken
       opened
       onClose={onClose}
       title="New admin token"
-      about="For a script, for the command line with --server, or to sign in here. The token outlives the session that makes it, and the audit log says who made it."
+      about={
+        <>
+          For a script, for the command line with <span className="nowrap">--server</span>, or to sign in here. The
+          token outlives the session that makes it, and the audit log says who made it.
+        </>
+      }
       act="Create"
       disabled={name.trim() === ''}
       run={() =>

@@ -8,8 +8,9 @@ import { useMay } from '../../api/session.ts';
 import type { ShownKey } from '../../api/admin-types.ts';
 import { DataTable } from '../../ui/data-table.tsx';
 import { number, time } from '../../ui/format.ts';
-import { PageLink, ThingLink, ThingLinks } from '../../ui/links.tsx';
+import { Actor, PageLink, ThingLink, ThingLinks } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { scopeLabels } from '../../ui/scope-labels.ts';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
 import { ofLimit } from '../projects/keys.tsx';
 import { requestColumns } from '../requests/request-columns.tsx';
@@ -79,7 +80,7 @@ const aboutOf = (key: ShownKey): [string, React.ReactNode][] => [
   ['Project', <ThingLink key="project" of="project" id={key.project_id} name={key.project_name} />],
   ['State', <Status key="state" of={key.state} />],
   ['Secret', key.prefix && <code key="secret">{`${key.prefix}…${key.last4 ?? ''}`}</code>],
-  ['May use', key.scopes.join(', ')],
+  ['May use', key.scopes.map((scope) => scopeLabels[scope]).join(', ')],
   ['Models', modelsOf(key)],
   ['Addresses', key.ip_ranges?.join(', ') ?? 'Any'],
   [
@@ -92,7 +93,7 @@ const aboutOf = (key: ShownKey): [string, React.ReactNode][] => [
   ['Expires', key.expires_at === null ? 'Never' : time(key.expires_at)],
   ['Revoked', key.revoked_at && time(key.revoked_at)],
   ['Created', time(key.created_at)],
-  ['Created by', key.created_by ?? 'Not known'],
+  ['Created by', key.created_by === null ? 'Not known' : <Actor key="by" of={key.created_by} />],
 ];
 
 /** A glob is no model of its own. */

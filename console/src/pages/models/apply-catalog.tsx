@@ -1,11 +1,11 @@
-import { Alert, Button, FileInput, Group, List, Stack, Text } from '@mantine/core';
+import { Alert, Button, FileInput, List, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import type { AppliedCatalog } from '../../api/admin-types.ts';
 import { Differences } from '../../ui/differences.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, DialogActions } from '../../ui/dialog.tsx';
 import { number } from '../../ui/format.ts';
 import { ErrorAlert } from '../../ui/page.tsx';
 
@@ -52,7 +52,7 @@ export function ApplyCatalog({ onClose }: { onClose: () => void }) {
         {compare.error && <ErrorAlert error={compare.error} />}
         {compared && <Preview of={compared.preview} />}
         {apply.error && <ErrorAlert error={apply.error} />}
-        <Group justify="flex-end" gap="xs">
+        <DialogActions>
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
@@ -72,7 +72,7 @@ export function ApplyCatalog({ onClose }: { onClose: () => void }) {
               Compare
             </Button>
           )}
-        </Group>
+        </DialogActions>
       </Stack>
     </Dialog>
   );

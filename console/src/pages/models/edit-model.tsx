@@ -1,10 +1,10 @@
-import { Alert, Button, Collapse, Group, JsonInput, List, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Collapse, JsonInput, List, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { Difference } from '../../../../src/domain/operators/differences.ts';
 import type { CatalogCheck, VersionedCatalogEntry } from '../../api/admin-types.ts';
 import { ChangedMeanwhile } from '../../ui/changed-meanwhile.tsx';
 import { Differences } from '../../ui/differences.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, DialogActions } from '../../ui/dialog.tsx';
 import { percent, usd, words } from '../../ui/format.ts';
 import { IntoView } from '../../ui/into-view.tsx';
 import { ErrorAlert } from '../../ui/page.tsx';
@@ -69,7 +69,7 @@ export function EditModel({ entry, onClose }: { entry: VersionedCatalogEntry; on
             </Stack>
           </IntoView>
         )}
-        <Group justify="flex-end" gap="xs">
+        <DialogActions>
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
@@ -82,7 +82,7 @@ export function EditModel({ entry, onClose }: { entry: VersionedCatalogEntry; on
               Check
             </Button>
           )}
-        </Group>
+        </DialogActions>
       </Stack>
     </Dialog>
   );

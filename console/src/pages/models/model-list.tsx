@@ -42,7 +42,7 @@ export default function ModelList() {
       }
     >
       {applying && <ApplyCatalog onClose={() => setApplying(false)} />}
-      <Group>
+      <Group gap="sm">
         <ChoiceFilter label="Type" value={search.type} onChange={filter('type')} options={types} />
         <ChoiceFilter label="State" value={search.state} onChange={filter('state')} options={modelStates} />
       </Group>
@@ -110,7 +110,7 @@ const columns: Columns<ModelRow> = [
     accessorKey: 'display_name',
     header: 'Model',
     cell: ({ row: { original: model } }) => (
-      <PageLink to="/models/$modelId" params={{ modelId: model.id }} fw={500}>
+      <PageLink to="/models/$modelId" params={{ modelId: model.id }} fw={500} fz="inherit">
         {model.display_name}
       </PageLink>
     ),

@@ -50,7 +50,7 @@ export default function ModelPage() {
                   ['Offered to clients', offeredWords(entry)],
                   ['Credits', <Prices key="credits" of={entry} />],
                   ['Groups', entry.private.groups.join(', ')],
-                  ['Former names', Object.keys(entry.private.aliases).join(', ')],
+                  ['Aliases', Object.keys(entry.private.aliases).join(', ')],
                   ['Description', entry.description],
                 ]}
               />
@@ -120,7 +120,7 @@ const marginColumns: Columns<ReturnType<typeof shownMargins>[number]> = [
     accessorKey: 'margin_micro_usd',
     header: 'Margin',
     cell: ({ row: { original: margin } }) => (
-      <Text size="sm" {...(margin.margin_micro_usd < 0 && { c: 'red' })}>
+      <Text span fz="inherit" {...(margin.margin_micro_usd < 0 && { c: 'red' })}>
         {usd(margin.margin_micro_usd)}
         {margin.price_micro_usd > 0 && ` (${percent(margin.margin_micro_usd / margin.price_micro_usd)})`}
       </Text>

@@ -22,7 +22,7 @@ export function PriceForm({ entry, onChange }: PriceFormProps) {
         {entry.type === 'chat'
           ? 'Credits for 1,000 tokens of each class. An empty field has the price that it shows.'
           : 'Credits for a request.'}{' '}
-        The margin is that at the dearest of {families.join(', ')}.
+        The margin is counted with the highest cost of {families.join(', ')}.
       </Text>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} className="fields">
         {priceFields(entry, families).map((field) => (

@@ -12,16 +12,34 @@ export function FirstSteps() {
   if (!channels.data || !projects.data || !keys.data) return null;
   const project = projects.data.data[0]?.project_id;
   const steps = [
-    { done: channels.data.data.length > 0, label: 'Add a provider', to: <PageLink to="/channels">Channels</PageLink> },
-    { done: project !== undefined, label: 'Create a project', to: <PageLink to="/projects">Projects</PageLink> },
+    {
+      done: channels.data.data.length > 0,
+      label: 'Add a provider',
+      to: (
+        <PageLink to="/channels" fz="inherit">
+          Channels
+        </PageLink>
+      ),
+    },
+    {
+      done: project !== undefined,
+      label: 'Create a project',
+      to: (
+        <PageLink to="/projects" fz="inherit">
+          Projects and keys
+        </PageLink>
+      ),
+    },
     {
       done: keys.data.data.length > 0,
       label: 'Make a key',
       to:
         project === undefined ? (
-          <PageLink to="/projects">Projects</PageLink>
+          <PageLink to="/projects" fz="inherit">
+            Projects and keys
+          </PageLink>
         ) : (
-          <PageLink to="/projects/$projectId" params={{ projectId: project }}>
+          <PageLink to="/projects/$projectId" params={{ projectId: project }} fz="inherit">
             its project
           </PageLink>
         ),

@@ -87,7 +87,7 @@ export function RangeFigures({ of }: { of: RangeOverview }) {
       <Figure
         label={usage('Credits charged', 'credits')}
         value={number(now.credits)}
-        trend={`${money(now.credits)}, ${changeOf(of, 'credits')}`}
+        trend={`${money(now.credits)}, ${changeOf(of, 'credits').toLowerCase()}`}
       />
     </SimpleGrid>
   );

@@ -64,7 +64,7 @@ export function WhatFails({ range: { from, to, range } }: { range: RangeOverview
               rows={receivers.map(({ host, failed, all }) => ({
                 id: host,
                 name: (
-                  <PageLink to="/deliveries" search={{ ...since, host, sort: '-attempts' }}>
+                  <PageLink to="/deliveries" search={{ ...since, host, sort: '-attempts' }} fz="inherit">
                     {host}
                   </PageLink>
                 ),
@@ -117,7 +117,7 @@ const failingRow = (
 ): FailingRow => ({
   id: id ?? '',
   name: search ? (
-    <PageLink to="/requests" search={{ ...search, outcome: 'failed' }}>
+    <PageLink to="/requests" search={{ ...search, outcome: 'failed' }} fz="inherit">
       {name}
     </PageLink>
   ) : (
@@ -145,12 +145,12 @@ function Failing({ title, rows, note }: { title: string; rows: FailingRow[]; not
           Nothing failed
         </Text>
       ) : (
-        <Table aria-label={`${title} that fail`} layout="fixed">
+        <Table aria-label={`${title} that fail`} className="listed">
           <Table.Tbody>
             {rows.map(({ id, name, failed, share }) => (
               <Table.Tr key={id}>
                 <Table.Td className="breakable">{name}</Table.Td>
-                <Table.Td ta="right" w="8rem">
+                <Table.Td ta="right" className="nowrap">
                   {number(failed)} ({percent(share)})
                 </Table.Td>
               </Table.Tr>

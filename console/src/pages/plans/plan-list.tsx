@@ -49,7 +49,7 @@ const columns: Columns<Plan> = [
     accessorKey: 'name',
     header: 'Name',
     cell: ({ row: { original: plan } }) => (
-      <PageLink to="/plans/$planName" params={{ planName: plan.name }} fw={500}>
+      <PageLink to="/plans/$planName" params={{ planName: plan.name }} fw={500} fz="inherit">
         {plan.name}
       </PageLink>
     ),

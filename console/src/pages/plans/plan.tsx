@@ -118,7 +118,7 @@ const priceColumns: Columns<PlannedModel> = [
     accessorKey: 'model',
     header: 'Model',
     cell: ({ row: { original } }) => (
-      <PageLink to="/models/$modelId" params={{ modelId: original.model }} fw={500}>
+      <PageLink to="/models/$modelId" params={{ modelId: original.model }} fw={500} fz="inherit">
         {original.model}
       </PageLink>
     ),

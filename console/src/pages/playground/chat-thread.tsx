@@ -33,7 +33,7 @@ export function ChatThread({
         role="log"
         aria-label={isOne ? 'Messages' : `Messages of ${model.display_name}`}
       >
-        {messages.length === 0 && <Empty title="Say something">A question is filled in. Press Enter to send it.</Empty>}
+        {messages.length === 0 && <Empty title="Say something">Write a message, and press Enter to send it.</Empty>}
         {messages.map((message, index) => (
           <Bubble
             key={index}

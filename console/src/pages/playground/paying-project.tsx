@@ -4,7 +4,7 @@ import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react';
 import { read } from '../../api/admin.ts';
 import type { Project } from '../../api/admin-types.ts';
-import { credits } from '../../ui/format.ts';
+import { number } from '../../ui/format.ts';
 
 /** The projects with the most credits, of those that have a text in their name or id. */
 export const richestQuery = (q: string) =>
@@ -61,4 +61,5 @@ export function PayingProject({
 }
 
 const nameOf = ({ project_id: id, name }: Project): string => name || id;
-const labelOf = (project: Project): string => `${nameOf(project)} (${credits(project.balance)})`;
+/** Without the money, for which a phone has no room. */
+const labelOf = (project: Project): string => `${nameOf(project)} (${number(project.balance)} credits)`;

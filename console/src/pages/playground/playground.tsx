@@ -82,7 +82,7 @@ function Bench({ projects: richestOnes }: { projects: Project[] }) {
   return (
     <Stack>
       <Card withBorder>
-        <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }} className="fields">
+        <SimpleGrid cols={{ base: 1, sm: 2 }} className="fields">
           <Select
             label="Model"
             data={grouped(models.data ?? [])}

@@ -33,7 +33,7 @@ export function Results({ runs, type, models }: { runs: Run[]; type: 'image' | '
         <Empty title={type === 'image' ? 'Your picture will be here' : 'Your video will be here'}>
           <Stack align="center" gap="xs">
             <PlaygroundIcon size={28} />
-            Press Generate. The prompt is filled in, and the price is beside the button.
+            Press Generate. The price is beside the button.
           </Stack>
         </Empty>
       </Card>

@@ -159,7 +159,7 @@ function TestCall({ projectId }: { projectId: string }) {
               Test callback
             </Title>
             <Text size="sm" c="dimmed">
-              Sends a signed sample of a task that never was to a receiver, once.
+              Sends one signed callback of a made-up task to a receiver.
             </Text>
           </div>
           <Group align="flex-end" gap="sm">

@@ -7,6 +7,7 @@ import { change, read } from '../../api/admin.ts';
 import type { Key } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
+import { scopeLabels } from '../../ui/scope-labels.ts';
 import { useEdits } from '../../ui/use-edits.tsx';
 import type { ReadyKey } from './key-ready.tsx';
 
@@ -27,11 +28,7 @@ const limits = [
 ] as const;
 type Limit = (typeof limits)[number]['name'];
 
-const scopes = [
-  { value: 'chat', label: 'Chat' },
-  { value: 'media', label: 'Pictures and videos' },
-  { value: 'read', label: 'Lists and usage' },
-];
+const scopes = Object.entries(scopeLabels).map(([value, label]) => ({ value, label }));
 
 /** Makes a key, or changes the limits of one. */
 export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogProps) {
@@ -69,7 +66,7 @@ export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogPr
       </Checkbox.Group>
       <TagsInput
         label="Models"
-        description="Empty allows all. A glob such as gpt-* also allows models to come"
+        description="Leave empty to allow all. A pattern such as gpt-* also allows future models"
         placeholder={models.length === 0 ? 'All models' : ''}
         data={names}
         value={models}

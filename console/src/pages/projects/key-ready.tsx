@@ -1,9 +1,9 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { read } from '../../api/admin.ts';
 import { sessionQuery } from '../../api/session.ts';
 import { CodeTabs } from '../../ui/code-tabs.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, DialogActions } from '../../ui/dialog.tsx';
 import { Loaded } from '../../ui/page.tsx';
 import { Copyable } from '../../ui/values.tsx';
 import { keyLines } from './key-lines.ts';
@@ -36,9 +36,9 @@ export function KeyReady({ ready, onClose }: { ready: ReadyKey; onClose: () => v
           </Text>
         </Labelled>
         <Loaded of={models}>{(usable) => <Lines ready={ready} baseUrl={baseUrl} usable={usable} />}</Loaded>
-        <Group justify="flex-end">
+        <DialogActions>
           <Button onClick={onClose}>I have copied it</Button>
-        </Group>
+        </DialogActions>
       </Stack>
     </Dialog>
   );

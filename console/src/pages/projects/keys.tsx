@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Menu, Stack, Text } from '@mantine/core';
+import { Button, Group, Menu, Stack, Text } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMay } from '../../api/session.ts';
@@ -9,6 +9,7 @@ import { creditsCell, money, number } from '../../ui/format.ts';
 import { MoreIcon, PlusIcon } from '../../ui/icons.tsx';
 import { ThingLink } from '../../ui/links.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
+import { scopeLabels } from '../../ui/scope-labels.ts';
 import { Status, When } from '../../ui/values.tsx';
 import { KeyDialogs, nameOf, type KeyAction } from '../keys/key-dialogs.tsx';
 
@@ -72,7 +73,7 @@ const columnsOf = (act: ((action: KeyAction) => void) | null, isOwner: boolean):
     header: 'Key',
     cell: ({ row: { original: key } }) => (
       <div>
-        <Text size="sm" fw={500} component="div">
+        <Text fz="inherit" fw={500} component="div">
           <ThingLink of="key" id={key.key_id} name={key.name} />
         </Text>
         {key.prefix !== null && (
@@ -90,13 +91,7 @@ const columnsOf = (act: ((action: KeyAction) => void) | null, isOwner: boolean):
     enableSorting: false,
     cell: ({ row: { original: key } }) => (
       <>
-        <Group gap={4} display="inline-flex">
-          {key.scopes.map((scope) => (
-            <Badge key={scope} variant="default" tt="none" fw={500} size="sm">
-              {scope}
-            </Badge>
-          ))}
-        </Group>
+        {key.scopes.map((scope) => scopeLabels[scope]).join(', ')}
         <Text component="div" size="xs">
           <ModelNames names={key.models} />
         </Text>

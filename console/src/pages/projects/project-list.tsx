@@ -39,7 +39,7 @@ export default function ProjectList() {
         )
       }
     >
-      <Group>
+      <Group gap="sm">
         <ChoiceFilter
           label="Status"
           value={search.status}
@@ -100,7 +100,7 @@ const columns: Columns<Project> = [
     accessorKey: 'name',
     header: 'Name',
     cell: ({ row: { original: project } }) => (
-      <PageLink to="/projects/$projectId" params={{ projectId: project.project_id }} fw={500}>
+      <PageLink to="/projects/$projectId" params={{ projectId: project.project_id }} fw={500} fz="inherit">
         {project.name || project.project_id}
       </PageLink>
     ),
@@ -112,7 +112,7 @@ const columns: Columns<Project> = [
       original.plan === null ? (
         'None'
       ) : (
-        <PageLink to="/plans/$planName" params={{ planName: original.plan }}>
+        <PageLink to="/plans/$planName" params={{ planName: original.plan }} fz="inherit">
           {original.plan}
         </PageLink>
       ),

@@ -11,7 +11,7 @@ import { CsvButton } from '../../ui/csv-button.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
 import { credits, creditsCell, money, number, words } from '../../ui/format.ts';
-import { ThingLink } from '../../ui/links.tsx';
+import { KeyLink, ThingLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { RangeFilter } from '../../ui/range-filter.tsx';
 import { useNarrowed } from '../../ui/use-narrowed.ts';
@@ -235,7 +235,7 @@ function EntryReason({ entry }: { entry: LedgerEntry }) {
       {requestId !== null && <ThingLink of="request" id={requestId} />}
       {keyId !== null && (
         <Text size="xs" component="div" lh="inherit">
-          <ThingLink of="key" id={keyId} />
+          <KeyLink id={keyId} />
         </Text>
       )}
       {about && <div>{about}</div>}

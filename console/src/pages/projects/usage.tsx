@@ -53,7 +53,7 @@ export default function Usage({ projectId }: { projectId: string }) {
                   series={[{ name: 'Credits', color: 'indigo.5' }]}
                   valueFormatter={creditsCell}
                   tickLine="none"
-                  yAxisProps={{ allowDecimals: false }}
+                  yAxisProps={{ allowDecimals: false, tickFormatter: number }}
                   barChartProps={{ accessibilityLayer: false }}
                 />
               </div>

@@ -22,7 +22,7 @@ export default function RequestList() {
   return (
     <Page
       title="Requests"
-      about="Every chat, picture and video whose credits were held, with the channels that were called and why it ended as it did. Prompts and answers of chats are not stored. The search opens a request that was refused before by its id."
+      about="Every chat, picture and video whose credits were held, with the channels that were called and why it ended as it did. Prompts and answers of chats are not stored. A request that was refused before its credits were held is found by its id in the search."
       actions={<CsvButton path="/requests" filters={search} name="requests" />}
     >
       <RequestFilters view={view} />

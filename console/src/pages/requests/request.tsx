@@ -7,7 +7,7 @@ import type { AnsweredRequest, ChatCall, ChatTimeline, LedgerEntry } from '../..
 import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
 import { cost, credits, creditsCell, milliseconds, number, time, words } from '../../ui/format.ts';
-import { PageLink, ThingLink, ThingLinks } from '../../ui/links.tsx';
+import { KeyLink, PageLink, ThingLink, ThingLinks } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
 import { ForCustomer, StepList } from '../tasks/step-list.tsx';
@@ -28,7 +28,7 @@ export default function RequestPage() {
         ) : taskId === null ? (
           <ChatDetails requestId={requestId} />
         ) : (
-          <TaskDetails taskId={taskId} title="Request" />
+          <TaskDetails taskId={taskId} requestId={requestId} />
         )
       }
     </Loaded>
@@ -118,7 +118,7 @@ function Summary({ chat }: { chat: ChatTimeline }) {
           ['Reason', chat.reason && <Code key="reason">{chat.reason}</Code>],
           ['Model', <ThingLink key="model" of="model" id={chat.model} />],
           ['Project', <ThingLink key="project" of="project" id={chat.project_id} name={projectName} />],
-          ['Key', <ThingLink key="key" of="key" id={chat.key_id} />],
+          ['Key', <KeyLink key="key" id={chat.key_id} />],
           ['Channels', <ThingLinks key="channels" of="channel" ids={chat.channels} none="None was called" />],
           ['Credits', `${credits(charged)} charged of ${creditsCell(reserved)} held`],
           ['Given back', refunded > 0 ? credits(refunded) : null],

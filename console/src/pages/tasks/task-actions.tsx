@@ -44,6 +44,7 @@ export function TaskActions({ task }: { task: TaskTimeline }) {
         title="Cancel this task"
         about="The task ends now and its credits are refunded, even if the provider has begun and bills its job. This cannot be undone."
         act="Cancel and refund"
+        dismiss="Keep the task"
         danger
         run={() => change('post', '/tasks/{id}/cancel', { id: task.task_id })}
         done={(result) =>
@@ -77,8 +78,8 @@ function ResolveDialog({ taskId, onClose }: { taskId: string; onClose: () => voi
         onChange={(value) => setOutcome(value === 'bought' ? 'bought' : 'not_bought')}
       >
         <Stack gap="xs" mt="xs">
-          <Radio value="not_bought" label="No, it was not bought" />
-          <Radio value="bought" label="Yes, it was bought" />
+          <Radio value="not_bought" label="No, it billed nothing" />
+          <Radio value="bought" label="Yes, it billed the job" />
         </Stack>
       </Radio.Group>
       <TextField

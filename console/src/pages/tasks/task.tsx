@@ -19,24 +19,25 @@ import { ThingLink, ThingLinks } from '../../ui/links.tsx';
 /** One task: what became of it, step by step, and what an operator can do about it. */
 export default function TaskPage() {
   const { taskId } = useParams({ from: '/tasks/$taskId' });
-  return <TaskDetails taskId={taskId} title="Task" />;
+  return <TaskDetails taskId={taskId} />;
 }
 
-export function TaskDetails({ taskId, title }: { taskId: string; title: string }) {
+/** What a task came to, on its own page or, with `requestId`, on that of its request. Each has a link to the other. */
+export function TaskDetails({ taskId, requestId }: { taskId: string; requestId?: string }) {
   const task = useQuery({
     ...taskQuery(taskId),
     refetchInterval: ({ state }) => (state.data && !isFinal(state.data) ? 2_000 : false),
   });
   return (
     <Page
-      title={title}
-      about={<Copyable text={taskId} label="Copy the id" wrap />}
+      title={requestId === undefined ? 'Task' : 'Request'}
+      about={<Copyable text={requestId ?? taskId} label="Copy the id" wrap />}
       actions={task.data && <TaskActions task={task.data} />}
     >
       <Loaded of={task}>
         {(data) => (
           <>
-            <Summary task={data} />
+            <Summary task={data} isOfRequest={requestId !== undefined} />
             <Content task={data} />
             <StepList steps={timelineOf(data)} taskId={data.task_id} />
           </>
@@ -46,7 +47,7 @@ export function TaskDetails({ taskId, title }: { taskId: string; title: string }
   );
 }
 
-function Summary({ task }: { task: TaskTimeline }) {
+function Summary({ task, isOfRequest }: { task: TaskTimeline; isOfRequest: boolean }) {
   return (
     <Card withBorder>
       <Text mb="md" className="breakable">
@@ -60,7 +61,7 @@ function Summary({ task }: { task: TaskTimeline }) {
             'Outcome at the provider',
             task.outcome_unknown
               ? task.resolution
-                ? `${task.resolution.outcome === 'bought' ? 'Was bought' : 'Was not bought'} (${task.resolution.reference})`
+                ? `${task.resolution.outcome === 'bought' ? 'Billed' : 'Not billed'} (${task.resolution.reference})`
                 : 'Unknown: the provider may have billed it'
               : null,
           ],
@@ -73,8 +74,8 @@ function Summary({ task }: { task: TaskTimeline }) {
           ['Our cost', cost(task.cost_micro_usd, task.unknown_costs)],
           ['Created', time(task.created_at)],
           ['Ended', task.completed_at && time(task.completed_at)],
-          ['Task', <ThingLink key="task" of="task" id={task.task_id} />],
-          ['Request', <ThingLink key="request" of="request" id={task.request_id} />],
+          ['Task', isOfRequest && <ThingLink key="task" of="task" id={task.task_id} />],
+          ['Request', !isOfRequest && <ThingLink key="request" of="request" id={task.request_id} />],
           [
             'Callbacks',
             task.deliveries.length === 0 ? null : (

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useState } from 'react';
 import type { SpendRow } from '../../api/admin-types.ts';
-import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
+import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
 import { cost, creditsCell, margin, number } from '../../ui/format.ts';
 import { ThingLink } from '../../ui/links.tsx';
 import { Empty } from '../../ui/page.tsx';
@@ -56,7 +56,16 @@ const columnsOf = ({ rows, interval, zone }: View): Columns<SpendRow> => [
   figure('refused', 'Refused', { of: (row) => row.refused, show: number }),
   figure('left', 'Left', { of: (row) => row.left, show: number }),
   figure('credits', 'Credits', { of: (row) => row.credits, show: creditsCell }),
-  figure('cost', 'Cost', { of: (row) => row.cost_micro_usd, show: (micro, row) => cost(micro, row.unknown_costs) }),
+  {
+    id: 'cost',
+    header: 'Cost',
+    accessorFn: (row) => row.cost_micro_usd,
+    // At least so much, and how many are unknown: too long for one line beside all other figures.
+    cell: ({ row: { original } }) => (
+      <span className="wraps">{cost(original.cost_micro_usd, original.unknown_costs)}</span>
+    ),
+    ...numeric,
+  },
   figure('margin', 'Margin', {
     of: (row) => row.margin_micro_usd,
     show: (micro, row) => margin(micro, row.unknown_costs),

@@ -65,7 +65,7 @@ export default function UsagePage() {
   return (
     <Page
       title="Usage"
-      about={`What requests came to, by the time of their end. ${aboutDays(view)} Live for today: it is counted up to now.`}
+      about={`What requests cost and earned, by the time of their end. ${aboutDays(view)} Live for today: it is counted up to now.`}
       actions={
         <Button
           variant="default"
