@@ -142,6 +142,37 @@ export const listWalks: readonly Walk[] = [
     },
   },
   {
+    promise: 'keeps the rows for which an action failed, so that it can be tried again for them alone',
+    async walk({ gateway, browser, token }) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      page.setDefaultTimeout(120_000);
+      const asked: string[] = [];
+      await page.route(/\/redeliver$/, (route) => {
+        asked.push(route.request().url());
+        const status = asked.length === 1 ? 409 : 200;
+        return route.fulfill({
+          status,
+          json: status === 200 ? { callback: 'pending' } : { error: { message: 'Too soon.' } },
+        });
+      });
+      await page.goto(`${gateway.baseUrl}/console/deliveries#token=${token}`);
+      await page.getByRole('checkbox', { name: 'Select all rows that are shown' }).check();
+      const count = Number(/\d+/.exec((await page.getByText(/^\d+ tasks selected$/).textContent()) ?? '')?.[0]);
+      expect(count).toBeGreaterThan(1);
+      await page.getByRole('status').getByRole('button', { name: 'Send again' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('button', { name: 'Send again' }).click();
+      await dialog.getByRole('alert').getByText('Too soon.').waitFor();
+      expect(asked).toHaveLength(count);
+      await dialog.getByRole('heading', { name: 'Send again: 1 task' }).waitFor();
+      await dialog.getByRole('button', { name: 'Send again' }).click();
+      await page.getByText('Done for 1 of 1.').waitFor();
+      expect(asked.slice(count)).toEqual(asked.slice(0, 1));
+      await context.close();
+    },
+  },
+  {
     promise: 'saves a summary as a table',
     async walk({ visit, admin }) {
       await admin.change('POST', '/jobs/scheduled-maintenance/run');

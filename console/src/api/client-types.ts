@@ -59,7 +59,7 @@ export interface paths {
     put?: never;
     /**
      * Upload a picture
-     * @description One JPEG, PNG or WebP picture of up to 10 MB and 40 million pixels. It costs nothing and is kept for 24 hours. Use its `file_…` id as an input of a task.
+     * @description One JPEG, PNG or WebP picture of up to 10 MB and 40 million pixels. It costs nothing, and `expires_at` says how long it is kept (24 hours by default). Use its `file_…` id as an input of a task.
      *
      *     Needs a key with the scope `media`.
      */

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { takeAddressToken } from '../api/address-token.ts';
 import { change } from '../api/admin.ts';
-import { sessionQuery, signInQuery } from '../api/session.ts';
+import { signInQuery, storeSession } from '../api/session.ts';
 import { ErrorAlert } from '../ui/page.tsx';
 
 /** Signs in at the identity provider if there is one, or by a token, which the browser hands over once for a session cookie. */
@@ -12,7 +12,7 @@ export function Login() {
   const [token, setToken] = useState('');
   const signIn = useMutation({
     mutationFn: (value: string) => change('post', '/session', {}, { token: value.trim() }),
-    onSuccess: (session) => queryClient.setQueryData(sessionQuery.queryKey, session),
+    onSuccess: (session) => storeSession(queryClient, session),
   });
   const { mutate } = signIn;
   const { data: options } = useQuery(signInQuery);

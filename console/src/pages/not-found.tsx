@@ -2,7 +2,7 @@ import { Card } from '@mantine/core';
 import { PageButton } from '../ui/links.tsx';
 import { Empty, Page } from '../ui/page.tsx';
 
-/** What stands at an address that no page has. */
+/** The page for an address that no route matches. */
 export function NotFound() {
   return (
     <Page isStill title="Page not found" about="No page of the console has this address.">

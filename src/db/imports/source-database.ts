@@ -5,22 +5,21 @@ export type SourceRow = Readonly<Record<string, SourceValue>>;
 
 /** The database of another program. It is only read, in one snapshot where the server has snapshots. */
 export interface SourceDatabase {
-  /** What it is, for messages: `SQLite file one-api.db`. Never with a password. */
+  /** The name in messages, such as `SQLite file one-api.db`. It has no password. */
   name: string;
   /** The columns of every table, by the table's name. */
   tables(): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
-  /** All rows of a table with those of the columns that the table has. */
+  /** All rows of a table with these of its columns. The table has one of them at least; one that it lacks is missing or null. */
   rows(table: string, columns: readonly string[]): Promise<SourceRow[]>;
   count(table: string): Promise<number>;
   close(): Promise<void>;
 }
 
-/** The source cannot be read. The message names the source and the reason. */
+/** The source cannot be imported. The message is a sentence that names the source and the reason. */
 export class SourceError extends Error {}
 
 /**
- * The columns of each table, by pairs of a table and a column. They are read once, at the first call: a server is read in one transaction, in which they
- * stay the same.
+ * Returns a reader of the columns of each table, which asks the server once: an import reads in one transaction, in which they stay the same.
  */
 export function columnsByTable(
   read: () => Promise<readonly (readonly [table: string, column: string])[]>,

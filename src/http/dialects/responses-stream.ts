@@ -8,7 +8,7 @@ import { finishedResponse, itemsOf, openResponse, responseStatus } from './respo
 
 /**
  * Writes the events of a streamed response (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). The last
- * one has the whole response, with what the answer cost. `request` is the body of the request, and `tools` what was read of its tools.
+ * event has the whole response and its cost. `request` is the body as the client sent it, and `tools` are its parsed tools.
  */
 export function responsesStream(
   about: Omit<StreamAbout, 'includeUsage'>,
@@ -27,14 +27,8 @@ export function responsesStream(
   return {
     pieces(deltas) {
       if (deltas.length === 0) return '';
-      const opening = begin();
-      return (
-        opening +
-        deltas
-          .flatMap((delta) => items.add(delta))
-          .map(write)
-          .join('')
-      );
+      const added = (): string[] => deltas.flatMap((delta) => items.add(delta)).map(write);
+      return begin() + added().join('');
     },
 
     end(answer) {

@@ -14,8 +14,8 @@ type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
 const picture = z.string().meta({ format: 'binary' });
 
 /**
- * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored image. An upload costs no credits, so it has no Idempotency-Key. That of a
- * project whose files leave no room for it is refused before its body is read.
+ * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored image. An upload costs no credits, so it has no Idempotency-Key. It is
+ * refused before its body is read if the project's storage is used up.
  */
 export const uploadRoute = (deps: UploadRouteDeps): Route =>
   endpoint({
@@ -29,7 +29,7 @@ export const uploadRoute = (deps: UploadRouteDeps): Route =>
     ],
     summary: 'Upload a picture',
     description:
-      'One JPEG, PNG or WebP picture of up to 10 MB and 40 million pixels. It costs nothing and is kept for 24 hours. Use its `file_…` id as an input of a task.',
+      'One JPEG, PNG or WebP picture of up to 10 MB and 40 million pixels. It costs nothing, and `expires_at` says how long it is kept (24 hours by default). Use its `file_…` id as an input of a task.',
     tag: 'Images',
     accepts: {
       'multipart/form-data': z.object({ file: picture }),
@@ -42,7 +42,7 @@ export const uploadRoute = (deps: UploadRouteDeps): Route =>
     handler: (ctx) => uploadPicture(deps, ctx),
   });
 
-/** The bytes of a client that disconnects are discarded. */
+/** Stops if the client disconnects before its picture is stored. A stored picture stays until it expires. */
 async function uploadPicture(deps: UploadRouteDeps, ctx: AppContext): Promise<void> {
   const { urls } = deps;
   const gone = new AbortController();
@@ -50,6 +50,8 @@ async function uploadPicture(deps: UploadRouteDeps, ctx: AppContext): Promise<vo
     if (!ctx.res.writableFinished) gone.abort();
   };
   ctx.res.once('close', onClose);
+  // It may have closed before this handler began.
+  if (ctx.res.closed) gone.abort();
   try {
     const bytes = ctx.request.picture ?? Buffer.alloc(0);
     const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone.signal });

@@ -20,25 +20,28 @@ export interface PreparedChat {
   entry: CatalogEntry;
   request: ChatRequest;
   hold: ChatHold;
-  /** Credits for the worst case. */
+  /** Credits to hold: the price of the worst case. */
   credits: number;
   /** Adapter families that support the request. */
   families: string[];
 }
 
-/** Checks a request, whose documents were measured (`measuredDocuments`), before credits are held: the model, its images, the size of the context, and which families support it. */
+/**
+ * Checks a request before credits are held, and computes its hold. Its documents must have been measured (`measuredDocuments`). The returned
+ * request lacks the thoughts that no provider gets, and leaves room to think. Throws GatewayError.
+ */
 export function prepareChat(
   { adapters, egress }: Pick<Deps, 'adapters' | 'egress'>,
   entry: CatalogEntry,
   clientRequest: ChatRequest,
 ): PreparedChat {
   checkChatModel(entry.model, clientRequest);
-  checkImageUrls({ egress }, clientRequest);
+  checkInputUrls({ egress }, clientRequest);
   checkTextLength(clientRequest);
   const supports = (family: string, api: UpstreamMapping['api'], vendor: string | undefined) =>
     supportsOf(adapters, family, api, vendor);
   const upstream = Object.entries(entry.private.upstream);
-  // Thoughts that no provider is sent must not be paid for.
+  // The hold does not include thoughts that no provider gets.
   const sent = withThoughts(clientRequest, {
     isReasoningKept: upstream.some(([, { keeps_reasoning: keeps }]) => keeps === true),
     kinds: upstream.flatMap(([family, { api, vendor }]) => supports(family, api, vendor)?.thoughts ?? []),
@@ -55,8 +58,8 @@ export function prepareChat(
   return { entry, request, hold, credits, families };
 }
 
-/** The provider fetches these URLs. A private address would reach the network of a self-hosted provider. */
-function checkImageUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): void {
+/** Providers fetch these URLs. With a private address a client would reach the network of a self-hosted provider. */
+function checkInputUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): void {
   for (const [at, { content }] of messages.entries()) {
     if (!Array.isArray(content)) continue;
     for (const [index, part] of content.entries()) {
@@ -97,12 +100,12 @@ export interface ChatInput {
   /** Whether the request was already counted against its key's rate. */
   rateCounted: boolean;
   idempotency: { route: string; key: string; fingerprint: string } | null;
-  /** Writes the answer in the client's dialect. `broken` is the error with which a streamed answer ends that broke off. */
+  /** Writes the answer in the client's dialect. `broken` is the error that ended a streamed answer early. */
   render: (answer: ChatAnswered, broken: GatewayError | null) => { body: string };
   /** Seals a body for storage; null if it is too large. */
   sealAnswer: (body: string, answer: Pick<ChatAnswered, 'leftOut'>) => string | null;
   onRate: (rate: RateState) => void;
-  /** Fires when the client of a streamed answer is gone. */
+  /** Ends a streamed answer: its client has left, or this process stops. */
   gone?: AbortSignal;
   /** Why `gone` has fired. */
   whyGone?: () => 'client_left' | 'gateway_stopped';
@@ -112,7 +115,7 @@ export interface ChatAnswered {
   reply: ChatReply;
   /** What the client should know about the answer, in sentences. */
   warning?: string;
-  /** The fields of the request that the provider was not sent, by the names of the shared checks. */
+  /** The fields of the request that the provider did not get, by their names in `ChatRequest`. */
   leftOut?: readonly string[];
   usage: TokenUsage;
   credits: number;

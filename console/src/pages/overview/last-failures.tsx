@@ -9,8 +9,8 @@ import { When } from '../../ui/values.tsx';
 const failuresMax = 10;
 
 /**
- * The last requests that failed at the gateway or at a provider, as the figure above counts them. Refusals, such as for a content policy, and
- * clients that left are neither: the refusals have a link of their own.
+ * The last requests that began in this range and failed at the gateway or at a provider. Refusals, such as for a content policy, and requests
+ * whose client left are no failures; a link opens the refusals.
  */
 export function LastFailures({ hours }: { hours: string }) {
   const failures = useQuery({
@@ -23,15 +23,21 @@ export function LastFailures({ hours }: { hours: string }) {
         <Title order={2} size="h4" id="last-failures">
           The last failures
         </Title>
-        <PageLink to="/requests" search={{ outcome: 'refused', created_after: `${hours}h` }} size="sm">
-          What providers refused
-        </PageLink>
+        <Group gap="md">
+          <PageLink to="/requests" search={{ outcome: 'failed', created_after: `${hours}h` }} size="sm">
+            All failures
+          </PageLink>
+          <PageLink to="/requests" search={{ outcome: 'refused', created_after: `${hours}h` }} size="sm">
+            What providers refused
+          </PageLink>
+        </Group>
       </Group>
       <Loaded of={failures}>
-        {({ data: rows }) =>
+        {({ data: rows, has_more: hasMore }) =>
           rows.length === 0 ? (
             <Text size="sm" c="dimmed">
-              Nothing failed in this range
+              {/* A page of the list looks at a part of the requests only. */}
+              {hasMore ? 'None of the latest requests failed' : 'Nothing failed in this range'}
             </Text>
           ) : (
             <Table aria-label="The last failures" className="listed">
