@@ -2771,6 +2771,7 @@ CREATE OR REPLACE FUNCTION public.first_entry_since(p_at timestamp with time zon
  LANGUAGE plpgsql
  STABLE
  SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'auto'
 AS $function$
 declare
   -- Every entry up to `low` is earlier, and every entry from `high` on is not.

@@ -4,6 +4,8 @@ create or replace function first_entry_since(p_at timestamptz) returns bigint
 language plpgsql
 stable
 set enable_seqscan = off
+-- A caller that has each of its own statements planned anew does not want this of the probes, of which it may need a million.
+set plan_cache_mode = auto
 as $$
 declare
   -- Every entry up to `low` is earlier, and every entry from `high` on is not.
