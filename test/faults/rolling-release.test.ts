@@ -22,12 +22,7 @@ const chatTokens = 40;
   let startProxy: () => Promise<void>;
 
   beforeAll(async () => {
-    const taken = new Set<number>();
-    const [port, adminPort, proxyAdminPort] = [
-      await chooseOwnPort(taken),
-      await chooseOwnPort(taken),
-      await chooseOwnPort(taken),
-    ];
+    const [port, adminPort, proxyAdminPort] = [await chooseOwnPort(), await chooseOwnPort(), await chooseOwnPort()];
     // The port of the gateway's base URL, on which no API server listens, is that of the proxy.
     gateway = await startGateway({ apis: 0, workers: 2 });
     startServer = async (host) => {

@@ -32,8 +32,7 @@ const sourcesOfNames = [
 const outcomes = ['', '[[fail=transient]]', '[[fail=refused]]', '[[fail=malformed]]'];
 
 beforeAll(async () => {
-  const ports = new Set<number>();
-  const [admin, health] = [await chooseOwnPort(ports), await chooseOwnPort(ports)];
+  const [admin, health] = [await chooseOwnPort(), await chooseOwnPort()];
   urls = { api: `http://127.0.0.1:${admin}/metrics`, worker: `http://127.0.0.1:${health}/metrics` };
   gateway = await startGateway({
     env: { ADMIN_PORT: String(admin), WORKER_HEALTH_PORT: String(health), METRICS_TOKEN: token },

@@ -30,8 +30,7 @@ const privateTexts = Object.fromEntries(
 );
 
 beforeAll(async () => {
-  const ports = new Set<number>();
-  const [admin, health] = [await chooseOwnPort(ports), await chooseOwnPort(ports)];
+  const [admin, health] = [await chooseOwnPort(), await chooseOwnPort()];
   adminUrl = `http://127.0.0.1:${admin}`;
   metricsUrls = { api: `${adminUrl}/metrics`, worker: `http://127.0.0.1:${health}/metrics` };
   [traces, issuer] = await Promise.all([startOtlpReceiver(), startOidcIssuer()]);

@@ -4,13 +4,13 @@ import { choosePort } from '../../src/main/processes/choose-port.ts';
 const given = new Set<number>();
 
 /**
- * A free port for a server that is told its port before it starts, which is none of `taken` and of those that this file had before. Each worker of
+ * A free port for a server that is told its port before it starts, which this file has not had before. Each worker of
  * Jest has ports of its own below those that `choosePort` gives to any server and the system to connections and to port 0, so that nobody takes it
  * before the server does.
  */
-export async function chooseOwnPort(taken: ReadonlySet<number> = given): Promise<number> {
+export async function chooseOwnPort(): Promise<number> {
   let port = anyOwnPort();
-  while (given.has(port) || taken.has(port)) port = anyOwnPort();
+  while (given.has(port)) port = anyOwnPort();
   return choosePort(port, given);
 }
 

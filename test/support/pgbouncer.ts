@@ -35,7 +35,7 @@ export async function startPgBouncer(
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-pgbouncer-'));
   guardian.removeFolder(folder);
   chmodSync(folder, 0o755);
-  const listenPort = await chooseOwnPort(new Set());
+  const listenPort = await chooseOwnPort();
   const users = join(folder, 'users.txt');
   const roles = [url, ...others].map((one) => new URL(one));
   const quoted = ({ username, password }: URL) => [username, password].map((text) => `"${decodeURIComponent(text)}"`);

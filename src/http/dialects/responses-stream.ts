@@ -27,8 +27,9 @@ export function responsesStream(
   return {
     pieces(deltas) {
       if (deltas.length === 0) return '';
-      const added = (): string[] => deltas.flatMap((delta) => items.add(delta)).map(write);
-      return begin() + added().join('');
+      const opening = begin();
+      const added = deltas.flatMap((delta) => items.add(delta)).map(write);
+      return opening + added.join('');
     },
 
     end(answer) {
