@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { buildConsole } from '../scripts/build-console.mjs';
-import { createAdminToken } from '../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../src/services/operators/create-admin-token.ts';
 import { startBrowser } from '../test/console/browser.ts';
 import { adminReads } from '../test/support/admin-reads.ts';
 import { startGateway, type Gateway } from '../test/support/gateway.ts';

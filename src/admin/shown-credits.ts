@@ -1,7 +1,7 @@
 import type { Config } from '../config/load-config.ts';
 import type { Database } from '../db/database.ts';
 import { creditsCell } from '../domain/ledger/money.ts';
-import { creditValueOf } from '../services/overview/credit-value.ts';
+import { creditValueOf } from '../services/ledger/credit-value.ts';
 
 export interface ShownDeps {
   db: Database;

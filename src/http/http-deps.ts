@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import type { DetailRow } from '../services/details/detail-recorder.ts';
+import type { DetailRow } from '../services/requests/detail-recorder.ts';
 import type { Deps } from '../deps.ts';
 import type { Config } from '../config/load-config.ts';
 import type { AdminAccess } from '../domain/operators/admin-access.ts';

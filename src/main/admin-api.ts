@@ -1,5 +1,5 @@
-import { accessBySession, accessByToken } from '../services/admin/admin-access.ts';
-import { basedOn } from '../services/admin/based-on.ts';
+import { accessBySession, accessByToken } from '../services/operators/admin-access.ts';
+import { basedOn } from '../services/operators/based-on.ts';
 import { openDatabase } from '../db/database.ts';
 import type { StatementTraces } from '../db/database-options.ts';
 import type { Config } from '../config/load-config.ts';

@@ -5,7 +5,7 @@ import { readWorkInHand, type WorkInHand } from '../db/tasks/work-in-hand.ts';
 import type { Deps } from '../deps.ts';
 import { channelStates } from '../domain/channels/model-states.ts';
 import { checkFileStore } from '../services/files/check-file-store.ts';
-import { creditValueOf } from '../services/overview/credit-value.ts';
+import { creditValueOf } from '../services/ledger/credit-value.ts';
 import { within } from '../platform/pause.ts';
 
 /** A scrape within this time reads nothing. */

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { createTaskAdmission } from '../services/tasks/create/task-admission.ts';
-import { createDetailRecorder } from '../services/details/detail-recorder.ts';
+import { createDetailRecorder } from '../services/requests/detail-recorder.ts';
 import { createStorageGuard } from '../services/files/storage-guard.ts';
 import { UPLOAD_STORED_MAX_BYTES } from '../services/files/upload-image.ts';
 import { createEarlyHangUps } from '../services/chat/early-hang-ups.ts';

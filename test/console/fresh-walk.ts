@@ -1,4 +1,4 @@
-import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/operators/create-admin-token.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { testConfig } from '../support/test-config.ts';
 import type { Scene } from './scene.ts';

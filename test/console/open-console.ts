@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { buildConsole } from '../../scripts/build-console.mjs';
 import type { Role } from '../../src/domain/operators/role.ts';
-import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/operators/create-admin-token.ts';
 import { startGateway } from '../support/gateway.ts';
 import { testConfig } from '../support/test-config.ts';
 import { createAdminClient } from './admin-client.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { addCredits } from '../../src/services/projects/add-credits.ts';
+import { addCredits } from '../../src/services/ledger/add-credits.ts';
 import type { Database } from '../../src/db/database.ts';
 import { Ledger, type NewTask, type TaskEnd } from '../../src/db/ledger/ledger.ts';
 import { verifyLedger } from '../../src/db/ledger/verify-ledger.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { adjustCredits } from '../../src/services/projects/adjust-credits.ts';
+import { adjustCredits } from '../../src/services/ledger/adjust-credits.ts';
 import type { ChatLedger } from '../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger } from '../../src/db/ledger/ledger.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { endDueGrants } from '../../src/db/ledger/grants.ts';
-import { addCredits } from '../../src/services/projects/add-credits.ts';
-import { deductCredits } from '../../src/services/projects/deduct-credits.ts';
+import { addCredits } from '../../src/services/ledger/add-credits.ts';
+import { deductCredits } from '../../src/services/ledger/deduct-credits.ts';
 import { findPlan, insertPlan, updatePlanRules } from '../../src/db/plans/plans.ts';
 import { multipliedPrice } from '../../src/domain/plans/price-under-plan.ts';
 import { newId } from '../../src/platform/crypto/ids.ts';

@@ -21,7 +21,7 @@ import { startGateway, type Gateway } from '../support/gateway.ts';
 import { compileCache, nodeBinary, projectFolder } from '../support/program.ts';
 import { quickSettings } from '../support/gateway-settings.ts';
 import { testConfig } from '../support/test-config.ts';
-import { summarizeSpend } from '../../src/services/projects/summarize-spend.ts';
+import { summarizeSpend } from '../../src/services/ledger/summarize-spend.ts';
 import { breachesIn, rowsOf, run } from './books.ts';
 import { describeStatement } from './statements/describe-statement.ts';
 import { openChatLedger, settledEnd } from './chat-books.ts';

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { projectFolder } from '../support/program.ts';
 import { alarmNames, eventAlarms, lastingAlarms } from '../../src/domain/operators/alarm.ts';
-import { ageLimits } from '../../src/services/overview/installation-conditions.ts';
+import { ageLimits } from '../../src/services/operators/installation-conditions.ts';
 import { findDebianProgram, runProgram } from './debian-program.ts';
 import { promtool } from './promtool.ts';
 

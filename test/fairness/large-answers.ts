@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/operators/create-admin-token.ts';
 import { testConfig } from '../support/test-config.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 import { noise } from '../support/pictures.ts';

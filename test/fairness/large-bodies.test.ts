@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/operators/create-admin-token.ts';
 import { testConfig } from '../support/test-config.ts';
 import { chooseOwnPort } from '../support/own-port.ts';
 import { mediaRoutes } from '../support/api-client.ts';

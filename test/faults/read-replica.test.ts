@@ -8,7 +8,7 @@ import { startPostgres, type PostgresServer } from '../../packages/dev-stack/src
 import { openDatabase } from '../../src/db/database.ts';
 import { readWorkInHand } from '../../src/db/tasks/work-in-hand.ts';
 import { startGuardian } from '../../src/main/processes/start-guardian.ts';
-import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/operators/create-admin-token.ts';
 import { startCountingProxy, type CountingProxy } from '../support/counting-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/operators/create-admin-token.ts';
 import { retryTransient } from '../../src/db/retry-transient.ts';
 import { toRefusal } from '../../src/http/middleware/answer-errors.ts';
 import { rowsOf, run } from '../db/books.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readOverview } from '../../src/services/overview/read-overview.ts';
+import { readOverview } from '../../src/services/operators/read-overview.ts';
 import { startCuttingProxy } from '../db/cutting-proxy.ts';
 import { alertsAtFault, type FaultSeen, type Scrape } from '../deploy/rule-cases.ts';
 import { mediaRoutes } from '../support/api-client.ts';

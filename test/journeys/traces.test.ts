@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/operators/create-admin-token.ts';
 import { testConfig } from '../support/test-config.ts';
 import { connectionsTo } from '../support/processes.ts';
 import { chooseOwnPort } from '../support/own-port.ts';

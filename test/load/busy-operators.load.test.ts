@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/operators/create-admin-token.ts';
 import type { GreedyRequest } from '../fairness/greedy-callers.ts';
 import { p95, startGreedyCallers } from '../fairness/other-tenant.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';

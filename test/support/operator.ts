@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { addCredits } from '../../src/services/projects/add-credits.ts';
+import { addCredits } from '../../src/services/ledger/add-credits.ts';
 import { createKey } from '../../src/services/projects/create-key.ts';
 import { createProject } from '../../src/services/projects/create-project.ts';
 import { ensureChannel } from '../../src/services/channels/ensure-channel.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { createAdminToken } from '../../../src/services/admin/create-admin-token.ts';
-import { revokeAdminToken } from '../../../src/services/admin/revoke-admin-token.ts';
-import { addCredits, showCredits } from '../../../src/services/projects/add-credits.ts';
+import { createAdminToken } from '../../../src/services/operators/create-admin-token.ts';
+import { revokeAdminToken } from '../../../src/services/operators/revoke-admin-token.ts';
+import { addCredits, showCredits } from '../../../src/services/ledger/add-credits.ts';
 import { applyCatalog } from '../../../src/services/catalog/apply-catalog.ts';
 import { readCatalogFiles, type CatalogText } from '../../../src/services/catalog/load-catalog.ts';
 import { repriceCatalog } from '../../../src/services/catalog/reprice-catalog.ts';
-import { creditValueOf } from '../../../src/services/overview/credit-value.ts';
+import { creditValueOf } from '../../../src/services/ledger/credit-value.ts';
 import { creditsAndMoney, creditValueOfNew } from '../../../src/domain/ledger/money.ts';
 import { createKey } from '../../../src/services/projects/create-key.ts';
 import { createProject } from '../../../src/services/projects/create-project.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
-import { createAdminToken } from '../../services/admin/create-admin-token.ts';
-import { revokeAdminToken } from '../../services/admin/revoke-admin-token.ts';
+import { createAdminToken } from '../../services/operators/create-admin-token.ts';
+import { revokeAdminToken } from '../../services/operators/revoke-admin-token.ts';
 import { adminTokenColumns, listAdminTokens, type AdminTokenRow } from '../../db/operators/admin-tokens.ts';
 import { roles } from '../../domain/operators/role.ts';
 import { AdminToken, CreatedAdminToken, RevokedAdminToken } from '../schemas/admin-tokens.ts';

@@ -1,7 +1,7 @@
 import { listOf } from '../../schemas/list.ts';
-import { endSilence } from '../../services/alarms/end-silence.ts';
-import { listAlarms, type ListedAlarm } from '../../services/alarms/list-alarms.ts';
-import { silenceAlarm } from '../../services/alarms/silence-alarm.ts';
+import { endSilence } from '../../services/operators/end-silence.ts';
+import { listAlarms, type ListedAlarm } from '../../services/operators/list-alarms.ts';
+import { silenceAlarm } from '../../services/operators/silence-alarm.ts';
 import { listSilences } from '../../db/operators/alarms.ts';
 import { covers, type Silence } from '../../domain/operators/alarm.ts';
 import { BegunSilence, EndedSilence, ListedAlarmSchema, SilenceSchema } from '../schemas/alarms.ts';

@@ -4,7 +4,7 @@ import { mappingId } from '../../services/catalog/update-costs.ts';
 import { compareWithPriceList } from '../../services/catalog/compare-prices.ts';
 import { readCatalog } from '../../services/catalog/load-catalog.ts';
 import { versionOfCatalog, versionOfEntry } from '../../services/catalog/entry-version.ts';
-import { creditValueOf } from '../../services/overview/credit-value.ts';
+import { creditValueOf } from '../../services/ledger/credit-value.ts';
 import { findPlanRules } from '../../services/plans/show-plan.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
 import { listDatedModels, listModels, type DatedEntry } from '../../db/catalog/models.ts';

@@ -1,7 +1,7 @@
-import { addCredits, showCredits, type Credits } from '../../services/projects/add-credits.ts';
-import { adjustCredits } from '../../services/projects/adjust-credits.ts';
+import { addCredits, showCredits, type Credits } from '../../services/ledger/add-credits.ts';
+import { adjustCredits } from '../../services/ledger/adjust-credits.ts';
 import { redeemCode } from '../../services/imports/redeem-code.ts';
-import { deductCredits } from '../../services/projects/deduct-credits.ts';
+import { deductCredits } from '../../services/ledger/deduct-credits.ts';
 import { AccountSchema, AdjustedCredits, CreditsSchema } from '../schemas/credits.ts';
 import { group, option, action } from '../define-action.ts';
 import { count, moment, shortText } from '../input.ts';

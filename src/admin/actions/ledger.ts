@@ -1,6 +1,6 @@
 import { listOf } from '../../schemas/list.ts';
 import { LedgerEntrySchema, type PublicEntry } from '../../schemas/ledger-entry.ts';
-import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
+import { listLedgerEntries } from '../../services/ledger/list-ledger-entries.ts';
 import { ledgerColumns } from '../../db/ledger/list-ledger.ts';
 import { entryPosition } from '../../domain/time-position.ts';
 import { verifyLedger } from '../../db/ledger/verify-ledger.ts';

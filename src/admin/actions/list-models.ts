@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findUsable, listOffers, type Offer } from '../../services/catalog/list-offers.ts';
-import { creditValueOf } from '../../services/overview/credit-value.ts';
+import { creditValueOf } from '../../services/ledger/credit-value.ts';
 import { listedNamesOf, namesOf } from '../../domain/catalog/model-names.ts';
 import { creditRange } from '../../domain/catalog/credit-range.ts';
 import { readCursor } from '../../platform/cursor.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
-import { addOperator } from '../../services/admin/add-operator.ts';
-import { removeOperator } from '../../services/admin/remove-operator.ts';
+import { addOperator } from '../../services/operators/add-operator.ts';
+import { removeOperator } from '../../services/operators/remove-operator.ts';
 import { isIssuer } from '../../config/setting.ts';
 import { listOperators, operatorColumns, type OperatorRow } from '../../db/operators/operators.ts';
 import { personOf } from '../../domain/operators/admin-access.ts';

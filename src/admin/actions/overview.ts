@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readOverview, readRange, type Earned } from '../../services/overview/read-overview.ts';
+import { readOverview, readRange, type Earned } from '../../services/operators/read-overview.ts';
 import type { TrafficParts } from '../../db/operators/overview.ts';
 import { overviewRanges } from '../../domain/operators/overview-range.ts';
 import { OverviewSchema } from '../schemas/overview.ts';

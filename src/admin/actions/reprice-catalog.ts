@@ -3,7 +3,7 @@ import { markupDigits } from '../../domain/catalog/price-policy.ts';
 import { priceMax } from '../../domain/catalog/price-schema.ts';
 import { creditsCell, type CreditMoney } from '../../domain/ledger/money.ts';
 import { OperatorError } from '../../services/operator-error.ts';
-import { creditValueOf } from '../../services/overview/credit-value.ts';
+import { creditValueOf } from '../../services/ledger/credit-value.ts';
 import { repriceFiles } from '../../services/catalog/reprice-files.ts';
 import { action, flag, option } from '../define-action.ts';
 import { count, text } from '../input.ts';

@@ -1,7 +1,7 @@
 import { explainTask } from '../../services/tasks/show/explain-task.ts';
 import { listDeliveries } from '../../services/callbacks/list-deliveries.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
-import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
+import { listLedgerEntries } from '../../services/ledger/list-ledger-entries.ts';
 import { listAttemptDetails, type AttemptDetail } from '../../db/tasks/attempt-details.ts';
 import type { Database } from '../../db/database.ts';
 import { customerSentence, refusalSentence } from '../../domain/requests/customer-sentence.ts';

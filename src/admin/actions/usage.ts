@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { summarizeSpend, type Earnings } from '../../services/projects/summarize-spend.ts';
+import { summarizeSpend, type Earnings } from '../../services/ledger/summarize-spend.ts';
 import { spendGroups, spendMeasures, usageGroups, type SpendGroup } from '../../domain/ledger/usage-group.ts';
 import { isTimeZone, spendRange } from '../../domain/ledger/usage-range.ts';
 import { option, action } from '../define-action.ts';

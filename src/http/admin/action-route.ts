@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { answerOnce } from '../../services/admin/answer-once.ts';
-import { versionOfThing, type ReadThing } from '../../services/admin/based-on.ts';
+import { answerOnce } from '../../services/operators/answer-once.ts';
+import { versionOfThing, type ReadThing } from '../../services/operators/based-on.ts';
 import { actorOf } from '../../domain/operators/admin-access.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';

@@ -1,6 +1,6 @@
 import { allActions } from '../../admin/table.ts';
-import type { AccessDeps } from '../../services/admin/admin-access.ts';
-import type { OidcDeps } from '../../services/admin/oidc-sign-in.ts';
+import type { AccessDeps } from '../../services/operators/admin-access.ts';
+import type { OidcDeps } from '../../services/operators/oidc-sign-in.ts';
 import type { Route } from '../route.ts';
 import { adminOpenapiRoute } from './openapi-route.ts';
 import { oidcRoutes } from './oidc-routes.ts';

@@ -4,7 +4,7 @@ import {
   completeOidcSignIn,
   oidcSignInSeconds,
   type OidcDeps,
-} from '../../services/admin/oidc-sign-in.ts';
+} from '../../services/operators/oidc-sign-in.ts';
 import type { AppContext } from '../context.ts';
 import { json, type Description } from '../description.ts';
 import { endpoint, type Route } from '../route.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { UnknownOperator } from '../../services/admin/oidc-sign-in.ts';
+import { UnknownOperator } from '../../services/operators/oidc-sign-in.ts';
 import type { AppMiddleware } from '../context.ts';
 import { escaped, page, pagePolicy } from '../docs/page.ts';
 import { statusOf } from '../response/error-status.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { accessByToken, beginSession, endSession, type AccessDeps } from '../../services/admin/admin-access.ts';
-import { creditValueOf } from '../../services/overview/credit-value.ts';
+import { accessByToken, beginSession, endSession, type AccessDeps } from '../../services/operators/admin-access.ts';
+import { creditValueOf } from '../../services/ledger/credit-value.ts';
 import { actorOf, type AdminAccess } from '../../domain/operators/admin-access.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { roles } from '../../domain/operators/role.ts';

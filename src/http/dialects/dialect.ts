@@ -4,11 +4,11 @@ import type { JsonObject } from '../../domain/json.ts';
 import type { AppContext } from '../context.ts';
 import type { DialectName } from './dialect-name.ts';
 import { vendorOf } from '../vendor.ts';
-import { anthropicError } from './anthropic.ts';
-import { geminiError } from './gemini.ts';
-import { legacyDataError, legacyError } from './legacy.ts';
+import { anthropicError } from './anthropic/anthropic.ts';
+import { geminiError } from './gemini/gemini.ts';
+import { legacyDataError, legacyError } from './legacy/legacy.ts';
 import { mcpError } from './mcp.ts';
-import { openaiError } from './openai.ts';
+import { openaiError } from './openai/openai.ts';
 
 /** The error body of each dialect. `status` is the HTTP status of the answer. */
 export const errorBodyOf = {

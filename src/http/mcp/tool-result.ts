@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { isTerminal } from '../../domain/tasks/task.ts';
 import type { AppContext } from '../context.ts';
 import { nonNullFields } from '../dialects/chat-fields.ts';
-import { openaiError } from '../dialects/openai.ts';
+import { openaiError } from '../dialects/openai/openai.ts';
 import type { HttpDeps } from '../http-deps.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
 import type { Task } from '../../schemas/task.ts';

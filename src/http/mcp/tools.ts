@@ -11,7 +11,7 @@ import { Quote, Task } from '../../schemas/task.ts';
 import { createTask } from '../routes/media.ts';
 import { waitForEnd, type WaitDeps } from '../routes/task-wait.ts';
 import { MediaModels, mediaModels } from './media-models.ts';
-import { creditsWorth } from '../../services/overview/credit-value.ts';
+import { creditsWorth } from '../../services/ledger/credit-value.ts';
 import {
   CALL_COST_MAX,
   CreateArguments,

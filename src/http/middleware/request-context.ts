@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { newId } from '../../platform/crypto/ids.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import type { HttpDeps } from '../http-deps.ts';
-import type { DetailRow } from '../../services/details/detail-recorder.ts';
+import type { DetailRow } from '../../services/requests/detail-recorder.ts';
 
 type ContextTools = Pick<HttpDeps, 'logger' | 'metrics' | 'recordDetail'> & {
   clientAddress: (request: IncomingMessage) => string;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { passThroughDefault } from '../../domain/chat/pass-through.ts';
 import type { BodySurroundings, Catalog } from '../description.ts';
-import { harmlessChatFields, openaiChatFields, v1OpenaiChatFields } from '../dialects/openai-chat-request.ts';
+import { harmlessChatFields, openaiChatFields, v1OpenaiChatFields } from '../dialects/openai/openai-chat-request.ts';
 import { anyJson } from '../request/validate.ts';
 import { bodySchema, tolerantBodySchema } from './json-schema.ts';
 

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../../domain/json.ts';
 import type { BodySurroundings } from '../description.ts';
-import { GeminiChatBody, V1GeminiChatBody } from '../dialects/gemini-chat-request.ts';
-import { GeminiImageBody } from '../dialects/gemini-image.ts';
+import { GeminiChatBody, V1GeminiChatBody } from '../dialects/gemini/gemini-chat-request.ts';
+import { GeminiImageBody } from '../dialects/gemini/gemini-image.ts';
 import { bodySchema, tolerantBodySchema } from './json-schema.ts';
 
 /** A body that the type of the model decides about, under the names of its two schemas. */

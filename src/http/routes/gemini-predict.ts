@@ -5,7 +5,7 @@ import {
   predictWords,
   readPredict,
   toCorePredict,
-} from '../dialects/gemini-predict.ts';
+} from '../dialects/gemini/gemini-predict.ts';
 import { strictly } from '../dialects/reading.ts';
 import { exampleWith, firstOf } from '../openapi/model-examples.ts';
 import { Predictions } from '../openapi/schemas/gemini-response.ts';

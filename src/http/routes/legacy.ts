@@ -5,14 +5,14 @@ import type { Deps } from '../../deps.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
-import { inLegacyWords, toCoreMedia } from '../dialects/legacy-media.ts';
+import { inLegacyWords, toCoreMedia } from '../dialects/legacy/legacy-media.ts';
 import {
   legacyCreated,
   legacyResult,
   legacyVideoStatus,
   legacyWorkflowStatus,
   type LegacyTask,
-} from '../dialects/legacy-task.ts';
+} from '../dialects/legacy/legacy-task.ts';
 import { answerRepresentation } from '../response/etag.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { Prompt } from '../openapi/media-forms.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { AppContext } from '../context.ts';
 import { json } from '../description.ts';
-import { CountBody, MessagesBody } from '../dialects/anthropic-chat-fields.ts';
-import { anthropicMessage } from '../dialects/anthropic-chat-reply.ts';
-import { anthropicWords, readMessages, readTokenCount } from '../dialects/anthropic-chat-request.ts';
-import { anthropicStream } from '../dialects/anthropic-chat-stream.ts';
+import { CountBody, MessagesBody } from '../dialects/anthropic/anthropic-chat-fields.ts';
+import { anthropicMessage } from '../dialects/anthropic/anthropic-chat-reply.ts';
+import { anthropicWords, readMessages, readTokenCount } from '../dialects/anthropic/anthropic-chat-request.ts';
+import { anthropicStream } from '../dialects/anthropic/anthropic-chat-stream.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
 import { AnthropicMessage, TokenCount } from '../openapi/schemas/anthropic-message.ts';

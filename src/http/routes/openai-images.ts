@@ -10,7 +10,7 @@ import {
   readOpenaiImage,
   toCoreOpenaiImage,
   type OpenaiImageRequest,
-} from '../dialects/openai-image.ts';
+} from '../dialects/openai/openai-image.ts';
 import type { Reading } from '../dialects/reading.ts';
 import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
 import { sendJsonText } from '../request/json-text.ts';

@@ -9,8 +9,13 @@ import { GatewayError } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/tasks/task.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
-import { inVideoWords, OpenaiVideoBody, readOpenaiVideo, toCoreOpenaiVideo } from '../dialects/openai-video-request.ts';
-import { openaiVideo, openaiVideoList } from '../dialects/openai-video.ts';
+import {
+  inVideoWords,
+  OpenaiVideoBody,
+  readOpenaiVideo,
+  toCoreOpenaiVideo,
+} from '../dialects/openai/openai-video-request.ts';
+import { openaiVideo, openaiVideoList } from '../dialects/openai/openai-video.ts';
 import { answerRepresentation } from '../response/etag.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';

@@ -1,10 +1,10 @@
 import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { json } from '../description.ts';
-import { ResponsesBody } from '../dialects/responses-fields.ts';
-import { responseObject } from '../dialects/responses-reply.ts';
-import { readResponses, responsesWords } from '../dialects/responses-request.ts';
-import { responsesStream } from '../dialects/responses-stream.ts';
+import { ResponsesBody } from '../dialects/responses/responses-fields.ts';
+import { responseObject } from '../dialects/responses/responses-reply.ts';
+import { readResponses, responsesWords } from '../dialects/responses/responses-request.ts';
+import { responsesStream } from '../dialects/responses/responses-stream.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
 import { OpenaiResponse, ResponseTokens } from '../openapi/schemas/openai-response.ts';

@@ -8,7 +8,7 @@ import type { Config } from '../../config/load-config.ts';
 import { GatewayError, type ErrorCode } from '../../domain/errors.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import type { AppState } from '../context.ts';
-import { openaiError } from '../dialects/openai.ts';
+import { openaiError } from '../dialects/openai/openai.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from '../request/read-upload.ts';
 import { createInOrder } from './serve-in-order.ts';
 

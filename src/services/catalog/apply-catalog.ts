@@ -7,7 +7,7 @@ import { comparedCatalogs } from '../../domain/catalog/catalog-changes.ts';
 import { isOffered } from '../../domain/catalog/model-list.ts';
 import { dearPrices, ratioMax } from '../../domain/catalog/price-ratios.ts';
 import { money } from '../../domain/ledger/money.ts';
-import { creditValueOf } from '../overview/credit-value.ts';
+import { creditValueOf } from '../ledger/credit-value.ts';
 import { demandBoundedPrices } from '../plans/bounded-prices.ts';
 import { demandVersion, versionOfCatalog } from './entry-version.ts';
 import { readCatalog, type CatalogText } from './load-catalog.ts';

@@ -8,7 +8,7 @@ import { cleanedSentence, sharedParam } from '../../domain/chat/reported-refusal
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { askForLong, askForWhole } from './ask-channel.ts';
-import { creditRefusal } from '../projects/credit-refusal.ts';
+import { creditRefusal } from '../ledger/credit-refusal.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { refundChat, refundOnError } from './refund-chat.ts';
 import { billChat, settleChat } from './settle-chat.ts';

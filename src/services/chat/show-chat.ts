@@ -3,7 +3,7 @@ import { listAttemptDetails, type AttemptDetail } from '../../db/tasks/attempt-d
 import { findChat, type ChatView } from '../../db/chat/chats.ts';
 import type { Deps } from '../../deps.ts';
 import { UnknownToOperator } from '../operator-error.ts';
-import { listLedgerEntries } from '../projects/list-ledger-entries.ts';
+import { listLedgerEntries } from '../ledger/list-ledger-entries.ts';
 import { customerSentence } from '../../domain/requests/customer-sentence.ts';
 import { explainChat } from './explain-chat.ts';
 

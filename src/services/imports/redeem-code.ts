@@ -2,7 +2,7 @@ import { giveHeldGrant } from '../../db/imports/held-grants.ts';
 import type { Deps } from '../../deps.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { OperatorError } from '../operator-error.ts';
-import { toAddedCredits, type Credits } from '../projects/add-credits.ts';
+import { toAddedCredits, type Credits } from '../ledger/add-credits.ts';
 
 /**
  * Gives the credits of an imported redemption code to a project. Again with the same project changes nothing. Throws `OperatorError` for a code that is not

@@ -23,7 +23,7 @@ import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 import { alarmOf } from '../../domain/operators/alarm.ts';
-import { creditValueOf } from '../overview/credit-value.ts';
+import { creditValueOf } from '../ledger/credit-value.ts';
 
 /** Rows that retention deletes in one transaction, so that none of them holds its locks for long. */
 const rowsPerTransaction = 5_000;

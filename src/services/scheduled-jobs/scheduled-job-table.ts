@@ -14,7 +14,7 @@ import { runMaintenance } from './maintenance.ts';
 import { checkChannels } from '../channels/check-channels.ts';
 import { checkModelLists } from '../channels/check-model-lists.ts';
 import { probeTrippedChannels } from '../channels/probe-tripped-channels.ts';
-import { sendBalanceEvents } from '../balances/send-balance-events.ts';
+import { sendBalanceEvents } from '../ledger/send-balance-events.ts';
 import { processCallbacks } from '../callbacks/process-callbacks.ts';
 import { resumeSilentTasks, startUnstartedTasks } from '../tasks/create/start-tasks.ts';
 

@@ -5,7 +5,7 @@ import type { ChatSettlement } from '../../../src/db/chat/chat-ledger.ts';
 import { endAlone, endTogether } from '../../../src/db/chat/end-chats.ts';
 import { Database, type Query, type Transaction } from '../../../src/db/database.ts';
 import { RateLimiter } from '../../../src/db/projects/rate-limiter.ts';
-import { addCredits } from '../../../src/services/projects/add-credits.ts';
+import { addCredits } from '../../../src/services/ledger/add-credits.ts';
 import { awayFromMidnight } from '../../support/away-from-midnight.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { newId, openBook, patienceMs, run, type Book } from '../books.ts';

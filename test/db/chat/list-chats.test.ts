@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { adjustCredits } from '../../../src/services/projects/adjust-credits.ts';
+import { adjustCredits } from '../../../src/services/ledger/adjust-credits.ts';
 import {
   firstAttemptId,
   type AttemptEnding,

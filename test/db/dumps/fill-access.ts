@@ -1,10 +1,10 @@
-import { addOperator } from '../../../src/services/admin/add-operator.ts';
-import { beginSession } from '../../../src/services/admin/admin-access.ts';
-import { answerOnce } from '../../../src/services/admin/answer-once.ts';
-import { createAdminToken } from '../../../src/services/admin/create-admin-token.ts';
-import { issuePlaygroundKey } from '../../../src/services/admin/playground-key.ts';
-import { revokeAdminToken } from '../../../src/services/admin/revoke-admin-token.ts';
-import { addCredits } from '../../../src/services/projects/add-credits.ts';
+import { addOperator } from '../../../src/services/operators/add-operator.ts';
+import { beginSession } from '../../../src/services/operators/admin-access.ts';
+import { answerOnce } from '../../../src/services/operators/answer-once.ts';
+import { createAdminToken } from '../../../src/services/operators/create-admin-token.ts';
+import { issuePlaygroundKey } from '../../../src/services/operators/playground-key.ts';
+import { revokeAdminToken } from '../../../src/services/operators/revoke-admin-token.ts';
+import { addCredits } from '../../../src/services/ledger/add-credits.ts';
 import { createKey } from '../../../src/services/projects/create-key.ts';
 import { createProject } from '../../../src/services/projects/create-project.ts';
 import { rotateProjectSecret } from '../../../src/services/projects/project-secret.ts';

@@ -1,4 +1,4 @@
-import { adjustCredits } from '../../../src/services/projects/adjust-credits.ts';
+import { adjustCredits } from '../../../src/services/ledger/adjust-credits.ts';
 import { resolveTask } from '../../../src/services/tasks/end/resolve-task.ts';
 import { beginAttempt, endAttempt, saveProviderRef, type AttemptMemory } from '../../../src/db/tasks/attempts.ts';
 import { refuseCancel, requestCancel } from '../../../src/db/tasks/cancels.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { deductCredits } from '../../../src/services/projects/deduct-credits.ts';
+import { deductCredits } from '../../../src/services/ledger/deduct-credits.ts';
 import { updateProjectSettings } from '../../../src/db/projects/project-settings.ts';
-import { addCredits } from '../../../src/services/projects/add-credits.ts';
+import { addCredits } from '../../../src/services/ledger/add-credits.ts';
 import type { ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger/ledger.ts';

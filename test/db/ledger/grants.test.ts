@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addCredits } from '../../../src/services/projects/add-credits.ts';
-import { adjustCredits } from '../../../src/services/projects/adjust-credits.ts';
-import { deductCredits } from '../../../src/services/projects/deduct-credits.ts';
+import { addCredits } from '../../../src/services/ledger/add-credits.ts';
+import { adjustCredits } from '../../../src/services/ledger/adjust-credits.ts';
+import { deductCredits } from '../../../src/services/ledger/deduct-credits.ts';
 import { updateProjectSettings } from '../../../src/db/projects/project-settings.ts';
 import { showKey } from '../../../src/services/projects/show-key.ts';
 import { endDueGrants } from '../../../src/db/ledger/grants.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addCredits } from '../../../src/services/projects/add-credits.ts';
+import { addCredits } from '../../../src/services/ledger/add-credits.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { CreateVerdict, Ledger } from '../../../src/db/ledger/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

@@ -1,4 +1,4 @@
-import { createAdminToken } from '../../../src/services/admin/create-admin-token.ts';
+import { createAdminToken } from '../../../src/services/operators/create-admin-token.ts';
 import { testConfig } from '../../support/test-config.ts';
 import type { Role } from '../../../src/domain/operators/role.ts';
 import { createAdminApi } from '../../../src/main/admin-api.ts';

@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { ChatReply } from '../../../src/domain/chat/chat.ts';
 import { isContent, toDeltas } from '../../../src/domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
-import { openaiCompletion } from '../../../src/http/dialects/openai-chat-reply.ts';
-import { readOpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
-import { openaiStream } from '../../../src/http/dialects/openai-chat-stream.ts';
-import { responseObject } from '../../../src/http/dialects/responses-reply.ts';
-import { responsesStream } from '../../../src/http/dialects/responses-stream.ts';
+import { openaiCompletion } from '../../../src/http/dialects/openai/openai-chat-reply.ts';
+import { readOpenaiChat } from '../../../src/http/dialects/openai/openai-chat-request.ts';
+import { openaiStream } from '../../../src/http/dialects/openai/openai-chat-stream.ts';
+import { responseObject } from '../../../src/http/dialects/responses/responses-reply.ts';
+import { responsesStream } from '../../../src/http/dialects/responses/responses-stream.ts';
 import { readBy, refusalOf } from './tool-readers.ts';
 
 const schema = { type: 'object', properties: {} };

@@ -3,10 +3,14 @@ import type { ChatReply } from '../../../src/domain/chat/chat.ts';
 import { toDeltas, isContent, type ChatDelta } from '../../../src/domain/chat/chat-stream.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
-import { anthropicError } from '../../../src/http/dialects/anthropic.ts';
-import { anthropicMessage } from '../../../src/http/dialects/anthropic-chat-reply.ts';
-import { inAnthropicWords, readMessages, readTokenCount } from '../../../src/http/dialects/anthropic-chat-request.ts';
-import { anthropicStream } from '../../../src/http/dialects/anthropic-chat-stream.ts';
+import { anthropicError } from '../../../src/http/dialects/anthropic/anthropic.ts';
+import { anthropicMessage } from '../../../src/http/dialects/anthropic/anthropic-chat-reply.ts';
+import {
+  inAnthropicWords,
+  readMessages,
+  readTokenCount,
+} from '../../../src/http/dialects/anthropic/anthropic-chat-request.ts';
+import { anthropicStream } from '../../../src/http/dialects/anthropic/anthropic-chat-stream.ts';
 
 const read = (more: JsonObject = {}) =>
   readMessages({ model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hello' }], ...more });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { GatewayError } from '../../../src/domain/errors.ts';
-import { geminiResponse } from '../../../src/http/dialects/gemini-chat-reply.ts';
-import { readGeminiChat } from '../../../src/http/dialects/gemini-chat-request.ts';
+import { geminiResponse } from '../../../src/http/dialects/gemini/gemini-chat-reply.ts';
+import { readGeminiChat } from '../../../src/http/dialects/gemini/gemini-chat-request.ts';
 
 const hello = [{ role: 'user', parts: [{ text: 'hello' }] }];
 const read = (more: Record<string, unknown> = {}) => readGeminiChat('m', { contents: hello, ...more });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { GatewayError } from '../../../src/domain/errors.ts';
-import { geminiPictures, readGeminiImage } from '../../../src/http/dialects/gemini-image.ts';
-import { inGeminiWords } from '../../../src/http/dialects/gemini-params.ts';
+import { geminiPictures, readGeminiImage } from '../../../src/http/dialects/gemini/gemini-image.ts';
+import { inGeminiWords } from '../../../src/http/dialects/gemini/gemini-params.ts';
 
 const text = { text: 'a fox' };
 const png = { inlineData: { mimeType: 'image/PNG', data: 'A-_A' } };

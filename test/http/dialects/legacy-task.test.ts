@@ -6,7 +6,7 @@ import {
   legacyVideoStatus,
   legacyWorkflowStatus,
   type LegacyTask,
-} from '../../../src/http/dialects/legacy-task.ts';
+} from '../../../src/http/dialects/legacy/legacy-task.ts';
 import { spec } from '../../spec/spec.ts';
 
 const task = (

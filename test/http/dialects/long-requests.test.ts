@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import type { ChatRequest } from '../../../src/domain/chat/chat.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
-import { readMessages, readTokenCount } from '../../../src/http/dialects/anthropic-chat-request.ts';
+import { readMessages, readTokenCount } from '../../../src/http/dialects/anthropic/anthropic-chat-request.ts';
 import { AnyBase64, Base64 } from '../../../src/http/dialects/base64.ts';
-import { readGeminiChat, readV1GeminiChat } from '../../../src/http/dialects/gemini-chat-request.ts';
-import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
+import { readGeminiChat, readV1GeminiChat } from '../../../src/http/dialects/gemini/gemini-chat-request.ts';
+import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai/openai-chat-request.ts';
 import { strictly } from '../../../src/http/dialects/reading.ts';
-import { readResponses } from '../../../src/http/dialects/responses-request.ts';
+import { readResponses } from '../../../src/http/dialects/responses/responses-request.ts';
 
 const tolerant = { isStrict: false };
 /** Requests of so many messages, and of one message of so many parts. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { GatewayError } from '../../../src/domain/errors.ts';
-import { openaiCompletion } from '../../../src/http/dialects/openai-chat-reply.ts';
-import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
+import { openaiCompletion } from '../../../src/http/dialects/openai/openai-chat-reply.ts';
+import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai/openai-chat-request.ts';
 
 const hello = [{ role: 'user', content: 'hello' }];
 const read = (more: Record<string, unknown> = {}) => readOpenaiChat({ model: 'm', messages: hello, ...more });

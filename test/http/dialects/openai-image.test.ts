@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import { resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
-import { readOpenaiEdit, readOpenaiImage, toCoreOpenaiImage } from '../../../src/http/dialects/openai-image.ts';
+import { readOpenaiEdit, readOpenaiImage, toCoreOpenaiImage } from '../../../src/http/dialects/openai/openai-image.ts';
 
 const { entries } = await loadCatalog('catalog');
 const request = { model: 'aurora-image-1', prompt: 'a fox' };

@@ -3,9 +3,9 @@ import type { ChatReply } from '../../../src/domain/chat/chat.ts';
 import { isContent, toDeltas, type ChatDelta } from '../../../src/domain/chat/chat-stream.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
-import { responseObject } from '../../../src/http/dialects/responses-reply.ts';
-import { inResponsesWords, readResponses } from '../../../src/http/dialects/responses-request.ts';
-import { responsesStream } from '../../../src/http/dialects/responses-stream.ts';
+import { responseObject } from '../../../src/http/dialects/responses/responses-reply.ts';
+import { inResponsesWords, readResponses } from '../../../src/http/dialects/responses/responses-request.ts';
+import { responsesStream } from '../../../src/http/dialects/responses/responses-stream.ts';
 
 const read = (more: JsonObject = {}) => readResponses({ model: 'm', input: 'hello', ...more });
 const refusal = (more: JsonObject): { code?: string; param?: string | undefined } => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../src/domain/json.ts';
-import { readGeminiChat } from '../../../src/http/dialects/gemini-chat-request.ts';
-import { readOpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
+import { readGeminiChat } from '../../../src/http/dialects/gemini/gemini-chat-request.ts';
+import { readOpenaiChat } from '../../../src/http/dialects/openai/openai-chat-request.ts';
 import { readBy, refusalOf } from './tool-readers.ts';
 
 describe('a picture in the result of a tool', () => {

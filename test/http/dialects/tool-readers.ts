@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../src/domain/json.ts';
 import type { ChatRequest } from '../../../src/domain/chat/chat.ts';
-import { readV1OpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
-import { readResponses } from '../../../src/http/dialects/responses-request.ts';
-import { readMessages } from '../../../src/http/dialects/anthropic-chat-request.ts';
-import { readV1GeminiChat } from '../../../src/http/dialects/gemini-chat-request.ts';
+import { readV1OpenaiChat } from '../../../src/http/dialects/openai/openai-chat-request.ts';
+import { readResponses } from '../../../src/http/dialects/responses/responses-request.ts';
+import { readMessages } from '../../../src/http/dialects/anthropic/anthropic-chat-request.ts';
+import { readV1GeminiChat } from '../../../src/http/dialects/gemini/gemini-chat-request.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 
 const tolerant = { isStrict: false };

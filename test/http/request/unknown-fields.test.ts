@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { ChatRequest } from '../../../src/domain/chat/chat.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
-import { readMessages, readTokenCount } from '../../../src/http/dialects/anthropic-chat-request.ts';
-import { readGeminiChat, readV1GeminiChat } from '../../../src/http/dialects/gemini-chat-request.ts';
-import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
+import { readMessages, readTokenCount } from '../../../src/http/dialects/anthropic/anthropic-chat-request.ts';
+import { readGeminiChat, readV1GeminiChat } from '../../../src/http/dialects/gemini/gemini-chat-request.ts';
+import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai/openai-chat-request.ts';
 import type { Reading } from '../../../src/http/dialects/reading.ts';
-import { readResponses } from '../../../src/http/dialects/responses-request.ts';
+import { readResponses } from '../../../src/http/dialects/responses/responses-request.ts';
 import { ignoredFields } from '../../../src/http/request/ignored-fields.ts';
 
 interface Dialect {

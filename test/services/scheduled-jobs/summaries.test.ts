@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { adjustCredits } from '../../../src/services/projects/adjust-credits.ts';
+import { adjustCredits } from '../../../src/services/ledger/adjust-credits.ts';
 import { runMaintenance } from '../../../src/services/scheduled-jobs/maintenance.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { sumUsage } from '../../../src/db/ledger/usage.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/json.ts';
-import { THREAD_UNSUPPORTED } from '../../dialects/anthropic.ts';
+import { THREAD_UNSUPPORTED } from '../../dialects/anthropic/anthropic.ts';
 import type { DialectName } from '../../dialects/dialect-name.ts';
 
 export const openaiErrorSchema = z.object({

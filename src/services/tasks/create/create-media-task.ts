@@ -16,7 +16,7 @@ import { canonicalHash } from '../../../platform/json-pieces.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
 import type { StorageGuard } from '../../files/storage-guard.ts';
 import { discardFiles } from '../../files/discard-files.ts';
-import { creditRefusal } from '../../projects/credit-refusal.ts';
+import { creditRefusal } from '../../ledger/credit-refusal.ts';
 import { acceptedTask } from './accepted-task.ts';
 import { decideUnkeyed } from './decide-unkeyed.ts';
 import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';

@@ -4,7 +4,7 @@ import { testConfig } from '../../../support/test-config.ts';
 import type { Database } from '../../../../src/db/database.ts';
 import { buildDeps, type Built } from '../../../../src/main/build-deps.ts';
 import { createTemporalWatch } from '../../../../src/main/watch-temporal.ts';
-import { readOverview } from '../../../../src/services/overview/read-overview.ts';
+import { readOverview } from '../../../../src/services/operators/read-overview.ts';
 import { admitted, newTask, openBook, openLedger, run, type Book } from '../../../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { quickSettings } from '../../../support/gateway-settings.ts';

@@ -1,0 +1,51 @@
+import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
+import { namesOf } from '../../../domain/catalog/model-names.ts';
+import { GatewayError, quoted } from '../../../domain/errors.ts';
+import type { ModelForm, ModelQuery } from '../model-form.ts';
+
+/** Anthropic's models (https://docs.claude.com/en/api/models-list, read 2026-11-22): chat models, in pages. */
+export const anthropicModels: ModelForm = {
+  name: 'anthropic',
+  query: ['limit', 'after_id', 'before_id'],
+  shows: ({ model }) => model.type === 'chat',
+  list(entries, query) {
+    const { page, hasMore } = pageOf(entries, query);
+    return {
+      data: page.map(toModel),
+      has_more: hasMore,
+      first_id: page[0]?.model.id ?? null,
+      last_id: page.at(-1)?.model.id ?? null,
+    };
+  },
+  one: toModel,
+};
+
+function toModel({ model: { id, display_name } }: CatalogEntry) {
+  // Anthropic too writes the epoch for a release date that is not known.
+  return { type: 'model', id, display_name, created_at: '1970-01-01T00:00:00Z' };
+}
+
+function pageOf(
+  entries: readonly CatalogEntry[],
+  { limit = 20, after_id: after, before_id: before }: ModelQuery,
+): { page: readonly CatalogEntry[]; hasMore: boolean } {
+  if (after !== undefined && before !== undefined) {
+    const message = 'before_id cannot be combined with after_id.';
+    throw new GatewayError('invalid_value', { message, param: 'before_id' });
+  }
+  if (before !== undefined) {
+    const end = indexOfModel(entries, 'before_id', before);
+    return { page: entries.slice(Math.max(0, end - limit), end), hasMore: end > limit };
+  }
+  const start = after === undefined ? 0 : indexOfModel(entries, 'after_id', after) + 1;
+  return { page: entries.slice(start, start + limit), hasMore: entries.length > start + limit };
+}
+
+function indexOfModel(entries: readonly CatalogEntry[], param: string, id: string): number {
+  const index = entries.findIndex((entry) => namesOf(entry).includes(id));
+  if (index >= 0) return index;
+  throw new GatewayError('invalid_value', {
+    message: `${param}: there is no model ${quoted(id)} in this list.`,
+    param,
+  });
+}

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import type { ChatContent, ChatMessage, ChatPart, ToolCall } from '../../../domain/chat/chat.ts';
+import { arrayOf } from '../../request/validate.ts';
+import { FunctionName, nonNullFields, JsonRecord, v1ItemsMax } from '../chat-fields.ts';
+import { notStored, toFilePart } from '../document-part.ts';
+import { aliased, InlineData, refused } from './gemini-fields.ts';
+
+/** A file of any type in base64, and one by URL (https://ai.google.dev/gemini-api/docs/document-processing, read 2026-11-26). */
+const AnyInlineData = aliased({
+  mimeType: z.string().regex(/^[\w.+-]{1,60}\/[\w.+-]{1,120}$/, 'must be a media type'),
+  data: z.string().min(1),
+  displayName: z.string().optional(),
+});
+const FileData = aliased({
+  fileUri: z.string().min(1).max(2_048),
+  mimeType: z.string().max(200).nullish(),
+  displayName: z.string().optional(),
+});
+
+const answer = { id: z.string().max(512).optional(), name: FunctionName, response: JsonRecord };
+const PlainAnswer = aliased(answer);
+/** With the files that the function returned. */
+const V1Answer = aliased({
+  ...answer,
+  parts: arrayOf(aliased({ inlineData: AnyInlineData.optional(), fileData: FileData.optional() }), {
+    max: v1ItemsMax,
+  }).nullish(),
+});
+
+const common = {
+  text: z.string().optional(),
+  functionCall: aliased({
+    id: z.string().max(512).optional(),
+    name: FunctionName,
+    args: JsonRecord.nullish(),
+  }).optional(),
+  thought: z.boolean().optional(),
+  thoughtSignature: z.string().optional(),
+};
+const contentKinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const;
+type Kinds = Partial<Record<(typeof contentKinds)[number] | 'thoughtSignature', unknown>>;
+/** A part of exactly one kind, or where `maySignAlone` a signature without any, as streams end with. */
+const ofOneKind = <Part extends z.ZodType<Kinds>>(part: Part, kinds: string, { maySignAlone = false } = {}) =>
+  part.superRefine((value, context) => {
+    const count = contentKinds.filter((kind) => value[kind] !== undefined).length;
+    if (count === 1 || (maySignAlone && count === 0 && value.thoughtSignature !== undefined)) return;
+    context.addIssue({ code: 'custom', message: `must have exactly one of ${kinds}` });
+  });
+
+const partsWith = <Part extends z.ZodType>(part: Part, max: number) =>
+  aliased({
+    // `function` is an older role of answers to function calls.
+    role: z.enum(['user', 'model', 'function']).nullish(),
+    parts: arrayOf(part, { min: 1, max }),
+  });
+const Part = ofOneKind(
+  aliased({ ...common, inlineData: InlineData.optional(), functionResponse: PlainAnswer.optional() }),
+  'text, inlineData, functionCall and functionResponse',
+);
+const V1Part = ofOneKind(
+  aliased({
+    ...common,
+    inlineData: AnyInlineData.optional(),
+    fileData: FileData.optional(),
+    functionResponse: V1Answer.optional(),
+  }),
+  'text, inlineData, fileData, functionCall and functionResponse',
+  { maySignAlone: true },
+);
+type Part = z.output<typeof V1Part>;
+/** The turns of a conversation, which has at most `max` turns of at most as many parts. */
+export const contentsWith = (max: number) => arrayOf(partsWith(Part, max), { min: 1, max });
+/** The same under `/v1`. */
+export const v1ContentsWith = (max: number) => arrayOf(partsWith(V1Part, max), { min: 1, max });
+
+/**
+ * A call without an id gets one from its position, so that the same conversation has the same ids each time it is sent. An
+ * answer without an id belongs to the first unanswered call of its name.
+ */
+export function messagesOfContents(contents: z.output<ReturnType<typeof v1ContentsWith>>): ChatMessage[] {
+  const unanswered: { id: string; name: string }[] = [];
+  return contents.flatMap(({ role, parts }, index): ChatMessage[] => {
+    const at = `contents.${index}`;
+    // The model's thoughts belong to its own turn only, so they are not sent again.
+    const placed = parts.map((part, partIndex) => ({ ...part, at: `${at}.parts.${partIndex}` }));
+    const contentParts = placed.filter(({ thought }) => thought !== true);
+    if (role === 'model') {
+      if (contentParts.some(({ functionResponse }) => functionResponse))
+        throw refused(at, 'a message with role model must not have a functionResponse');
+      if (contentParts.some(({ inlineData, fileData }) => inlineData || fileData))
+        throw refused(at, 'a message with role model must not have inlineData');
+      const toolCalls = contentParts.flatMap((part, partIndex) => toToolCall(part, `call_${index}_${partIndex}`));
+      unanswered.push(...toolCalls);
+      const content = contentParts.flatMap(toPart);
+      return [{ role: 'assistant', content: content.length > 0 ? content : null, toolCalls }];
+    }
+    if (contentParts.some(({ functionCall }) => functionCall))
+      throw refused(at, 'only a message with role model may have a functionCall');
+    const answers = contentParts.flatMap(({ functionResponse: answer, at: partPath }): ChatMessage[] => {
+      if (!answer) return [];
+      const index = unanswered.findIndex(({ id, name }) => (answer.id ? id === answer.id : name === answer.name));
+      const [call] = index < 0 ? [] : unanswered.splice(index, 1);
+      if (!call) throw refused(at, 'no earlier functionCall matches this functionResponse');
+      return [{ role: 'tool', toolCallId: call.id, content: toResult(answer, `${partPath}.functionResponse.parts`) }];
+    });
+    const content = contentParts.flatMap(toPart);
+    return content.length > 0 ? [...answers, { role: 'user', content }] : answers;
+  });
+}
+
+function toResult({ response, parts }: z.output<typeof V1Answer>, at: string): ChatContent {
+  const text = JSON.stringify(response);
+  const files = (parts ?? []).flatMap((part, index) => toPart({ ...part, at: `${at}.${index}` }));
+  return files.length > 0 ? [{ type: 'text', text }, ...files] : text;
+}
+
+const toToolCall = ({ functionCall: call, thoughtSignature: signature }: Part, ownId: string): ToolCall[] =>
+  call
+    ? [
+        {
+          id: call.id || ownId,
+          name: call.name,
+          arguments: JSON.stringify(call.args ?? {}),
+          ...nonNullFields({ signature }),
+        },
+      ]
+    : [];
+
+function toPart({
+  text,
+  inlineData,
+  fileData,
+  at,
+}: Pick<Part, 'text' | 'inlineData' | 'fileData'> & { at: string }): ChatPart[] {
+  if (text !== undefined) return [{ type: 'text', text }];
+  if (inlineData) {
+    const { data, mimeType: mediaType, displayName: name } = inlineData;
+    return [toFilePart({ at, data, mediaType: mediaType.toLowerCase(), name })];
+  }
+  return fileData ? [toFileByUrl(fileData, at)] : [];
+}
+
+function toFileByUrl(
+  { fileUri: url, mimeType: mediaType, displayName: name }: z.output<typeof FileData>,
+  at: string,
+): ChatPart {
+  // A file of Google's own store, which the client uploaded there.
+  const isStored = !/^https?:/i.test(url) || /^https:\/\/generativelanguage\.googleapis\.com\//i.test(url);
+  if (isStored) throw notStored(`${at}.fileData.fileUri`, 'Send its bytes in inlineData, or a PDF by its https URL.');
+  return toFilePart({ at, url, mediaType: mediaType?.toLowerCase(), name });
+}

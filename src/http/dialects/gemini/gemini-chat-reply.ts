@@ -1,0 +1,59 @@
+import type { FinishReason, ToolCall } from '../../../domain/chat/chat.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
+import { callArguments } from '../call-arguments.ts';
+
+/** Writes the generateContent response (https://ai.google.dev/api/generate-content#generatecontentresponse). */
+export function geminiResponse({ id, model, reply, usage, warning, ...cost }: ChatAnswer): JsonObject {
+  const calls = reply.toolCalls.map(toCallPart);
+  const isBroken = calls.includes(null);
+  const text = reply.content ?? reply.refusal ?? '';
+  return {
+    candidates: [
+      {
+        content: {
+          role: 'model',
+          parts: [
+            ...(reply.reasoning === undefined ? [] : [{ text: reply.reasoning, thought: true }]),
+            ...(text === '' ? [] : [{ text }]),
+            ...calls.filter((part) => part !== null),
+          ],
+        },
+        // Google's word for a call with broken arguments, which must be an object here.
+        finishReason: isBroken ? 'MALFORMED_FUNCTION_CALL' : finishWords[reply.finishReason],
+        index: 0,
+      },
+    ],
+    usageMetadata: geminiUsage({ reply, usage, ...cost }),
+    modelVersion: model,
+    responseId: id,
+    // Not a member of Google's: its SDKs drop it.
+    ...(warning !== undefined && { tollgate: { warning } }),
+  };
+}
+
+/** The `usageMetadata` of a response and of the last event of a stream. */
+export function geminiUsage(answer: AnswerUsage): JsonObject {
+  const { usage } = answer;
+  const { cached, reasoning: thoughts } = classesOf(answer);
+  return {
+    promptTokenCount: usage.input,
+    candidatesTokenCount: usage.output - thoughts,
+    totalTokenCount: usage.input + usage.output,
+    ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+    ...(cached > 0 && { cachedContentTokenCount: cached }),
+    ...costOf(answer),
+  };
+}
+
+export const finishWords = {
+  stop: 'STOP',
+  tool_calls: 'STOP',
+  length: 'MAX_TOKENS',
+  content_filter: 'SAFETY',
+} satisfies Record<FinishReason, string>;
+
+export function toCallPart({ id, name, arguments: text, signature }: ToolCall): JsonObject | null {
+  const args = callArguments(text);
+  return args && { functionCall: { id, name, args }, ...(signature !== undefined && { thoughtSignature: signature }) };
+}

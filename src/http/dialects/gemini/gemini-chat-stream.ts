@@ -1,0 +1,47 @@
+import type { ChatDelta } from '../../../domain/chat/chat-stream.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import { statusOf } from '../../response/error-status.ts';
+import { dataEvent, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
+import { geminiError } from './gemini.ts';
+import { finishWords, geminiUsage, toCallPart } from './gemini-chat-reply.ts';
+
+/**
+ * Writes the responses of `streamGenerateContent?alt=sse` (https://ai.google.dev/api/generate-content, read 2026-11-22). Function calls
+ * have whole arguments in this format, so they come with the last event.
+ */
+export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
+  const event = (candidate: JsonObject, more: JsonObject = {}): string =>
+    dataEvent(
+      JSON.stringify({ candidates: [{ index: 0, ...candidate }], ...more, modelVersion: model, responseId: id }),
+    );
+  return {
+    pieces(deltas) {
+      const parts = deltas.flatMap(toPart);
+      return parts.length === 0 ? '' : event({ content: { role: 'model', parts } });
+    },
+
+    end({ reply, usage, warning, ...cost }) {
+      const calls = reply.toolCalls.map(toCallPart);
+      const whole = calls.filter((part) => part !== null);
+      const parts = whole.length > 0 ? whole : [{ text: '' }];
+      return event(
+        {
+          content: { role: 'model', parts },
+          finishReason: calls.includes(null) ? 'MALFORMED_FUNCTION_CALL' : finishWords[reply.finishReason],
+        },
+        {
+          usageMetadata: geminiUsage({ reply, usage, ...cost }),
+          ...(warning !== undefined && { tollgate: { warning } }),
+        },
+      );
+    },
+
+    error: (error) => dataEvent(JSON.stringify(geminiError(error, statusOf[error.code]))),
+  };
+}
+
+function toPart(delta: ChatDelta): JsonObject[] {
+  if (delta.kind === 'text' || delta.kind === 'refusal') return [{ text: delta.text }];
+  if (delta.kind === 'reasoning') return [{ text: delta.text, thought: true }];
+  return [];
+}

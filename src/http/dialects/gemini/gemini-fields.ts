@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { GatewayError } from '../../../domain/errors.ts';
+import { camelCase, markSnakeCased } from '../../request/unknown-fields.ts';
+import { AnyBase64 } from '../base64.ts';
+
+/** An `invalid_value` that names the field in Google's spelling. */
+export const refused = (param: string, what: string): GatewayError =>
+  new GatewayError('invalid_value', { param, message: `${param}: ${what}` });
+
+/**
+ * An object whose fields may also come under their snake_case names. Of its unknown fields only the first is passed on: it is the
+ * one that the error names, and a body may have ten thousand in each object.
+ */
+export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) => {
+  const object = z.strictObject(shape);
+  markSnakeCased(object);
+  return z.preprocess((value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const recognized: [string, unknown][] = [];
+    let unknown: [string, unknown] | undefined;
+    for (const [key, inner] of Object.entries(value)) {
+      const name = Object.hasOwn(shape, key) ? key : camelCase(key);
+      if (Object.hasOwn(shape, name)) recognized.push([name, inner]);
+      else unknown ??= [key, inner];
+    }
+    return Object.fromEntries(unknown ? [...recognized, unknown] : recognized);
+  }, object);
+};
+
+const imageType = z
+  .string()
+  .regex(/^image\/[\w.+-]{1,60}$/i, 'must be an image type')
+  .transform((type) => type.toLowerCase());
+
+/** An image in base64. */
+export const InlineData = aliased({ mimeType: imageType, data: AnyBase64, displayName: z.string().optional() });
+
+/** Clients may send the URL-safe alphabet, which protobuf's JSON accepts too. Data URIs have the standard alphabet only. */
+export const dataUriOf = ({ mimeType, data }: z.output<typeof InlineData>): string =>
+  `data:${mimeType};base64,${data.replaceAll('-', '+').replaceAll('_', '/')}`;

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { ChatContent, ChatPart } from '../../../domain/chat/chat.ts';
+import { GatewayError } from '../../../domain/errors.ts';
+import { chosenBy, arrayOf } from '../../request/validate.ts';
+import { cache_control, nonNullFields, ImageUrl, isNonNull, v1ItemsMax } from '../chat-fields.ts';
+import { V1ImageUrl } from '../picture-url.ts';
+import { notStored, toFilePart } from '../document-part.ts';
+
+const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control });
+const ImagePart = z.object({
+  type: z.literal('image_url'),
+  image_url: z.object({ url: ImageUrl, detail: z.enum(['auto', 'low', 'high', 'original']).nullish() }),
+  cache_control,
+});
+/** A file (https://developers.openai.com/api/docs/guides/pdf-files, read 2026-11-26). */
+const FilePart = z.object({
+  type: z.literal('file'),
+  file: z.object({
+    file_data: z.string().nullish(),
+    filename: z.string().max(512).nullish(),
+    // Read so that its refusal can say what to send.
+    file_id: z.string().max(2_048).nullish(),
+  }),
+  cache_control,
+});
+/** Some programs send a PDF as they send a picture. */
+const PictureOrPdf = z.object({
+  ...ImagePart.shape,
+  image_url: z.object({
+    ...ImagePart.shape.image_url.shape,
+    url: chosenBy((value): z.ZodType<string> => (isPdfUri(value) ? z.string() : V1ImageUrl), [V1ImageUrl]),
+  }),
+});
+const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+
+const contentOf = <Part extends z.ZodType>(part: Part, max: number) =>
+  z.union([z.string(), arrayOf(part, { min: 1, max })]);
+/** What each role says, in at most `max` parts. */
+export const contentsOf = (max: number) => ({
+  text: contentOf(TextPart, max),
+  user: contentOf(z.discriminatedUnion('type', [TextPart, ImagePart]), max),
+  assistant: contentOf(z.discriminatedUnion('type', [TextPart, RefusalPart]), max),
+});
+/** What users and tools say under `/v1`. */
+export const v1Content = contentOf(z.discriminatedUnion('type', [TextPart, PictureOrPdf, FilePart]), v1ItemsMax);
+export type Contents = ReturnType<typeof contentsOf>;
+
+export type ContentIn = z.infer<typeof v1Content> | z.infer<Contents['assistant']>;
+type PartIn = Exclude<ContentIn, string>[number];
+/** `at` is the path of the content. */
+export const toContent = (content: ContentIn, at: string): ChatContent =>
+  typeof content === 'string' ? content : content.map((part, index) => toPart(part, `${at}.${index}`));
+
+function toPart(part: PartIn, at: string): ChatPart {
+  if (part.type === 'refusal') return { type: 'text', text: part.refusal };
+  const cached = nonNullFields({ cacheControl: part.cache_control });
+  if (part.type === 'text') return { type: 'text', text: part.text, ...cached };
+  if (part.type === 'file') return { ...toFile(part.file, at), ...cached };
+  const { url, detail } = part.image_url;
+  if (isPdfUri(url)) return { ...toFilePart({ at, data: url }), ...cached };
+  return { type: 'image', url, ...nonNullFields({ detail }), ...cached };
+}
+
+const isPdfUri = (value: unknown): boolean => typeof value === 'string' && /^data:application\/pdf[;,]/i.test(value);
+
+/** Some programs send the URL of a PDF as its data. */
+function toFile(
+  { file_data: data, filename: name, file_id: id }: z.infer<typeof FilePart>['file'],
+  at: string,
+): ChatPart {
+  if (isNonNull(data)) return toFilePart({ at, name, ...(/^https?:/i.test(data) ? { url: data } : { data }) });
+  if (isNonNull(id)) throw notStored(`${at}.file.file_id`, 'Send the file as a data URI in file_data.');
+  const param = `${at}.file.file_data`;
+  throw new GatewayError('missing_parameter', {
+    param,
+    message: `The field ${param} is required.`,
+    isInClientWords: true,
+  });
+}

@@ -1,0 +1,62 @@
+import type { ChatTool, ToolCall } from '../../../domain/chat/chat.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import { customInput, isCustomTool } from '../custom-tool.ts';
+import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
+
+/** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). `tools` are those of the request. */
+export function openaiCompletion(
+  { id, created, model, reply, usage, warning, ...cost }: ChatAnswer,
+  tools: readonly ChatTool[] = [],
+): JsonObject {
+  return {
+    id,
+    object: 'chat.completion',
+    created,
+    model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: reply.content,
+          // DeepSeek's name for the thoughts, which OpenAI-compatible servers and clients share.
+          ...(reply.reasoning !== undefined && { reasoning_content: reply.reasoning }),
+          refusal: reply.refusal,
+          ...(reply.toolCalls.length > 0 && { tool_calls: reply.toolCalls.map((call) => toToolCall(call, tools)) }),
+        },
+        logprobs: null,
+        finish_reason: reply.finishReason,
+      },
+    ],
+    usage: openaiUsage({ reply, usage, ...cost }),
+    ...(warning !== undefined && { tollgate: { warning } }),
+  };
+}
+
+/** The `usage` object of a completion and of the last chunk of a stream. */
+export function openaiUsage(answer: AnswerUsage): JsonObject {
+  const { usage } = answer;
+  const { cached, reasoning } = classesOf(answer);
+  return {
+    prompt_tokens: usage.input,
+    completion_tokens: usage.output,
+    total_tokens: usage.input + usage.output,
+    prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: reasoning },
+    ...costOf(answer),
+  };
+}
+
+function toToolCall(
+  { id, name: called, arguments: text, signature }: ToolCall,
+  tools: readonly ChatTool[],
+): JsonObject {
+  if (isCustomTool(tools, called)) return { id, type: 'custom', custom: { name: called, input: customInput(text) } };
+  return {
+    id,
+    type: 'function',
+    function: { name: called, arguments: text },
+    // Where Google's own OpenAI dialect puts it (https://ai.google.dev/gemini-api/docs/thought-signatures).
+    ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+  };
+}

@@ -1,0 +1,132 @@
+import type { ChatTool } from '../../../domain/chat/chat.ts';
+import type { ChatDelta } from '../../../domain/chat/chat-stream.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import { tollgateOf } from '../chat-answer.ts';
+import { dataEvent, type ChatStreamWriter, type StreamAbout, type StreamEnd } from '../chat-stream-writer.ts';
+import { customInput, isCustomTool } from '../custom-tool.ts';
+import { openaiError } from './openai.ts';
+import { openaiUsage } from './openai-chat-reply.ts';
+
+/**
+ * Writes `chat.completion.chunk` objects (https://platform.openai.com/docs/api-reference/chat-streaming, read 2026-11-22). The counts come
+ * in a chunk of their own if the client asked for them. What the answer cost is in that chunk, or else in the one with the finish reason.
+ * An error is an event with `error` and the finish reason `error`, as OpenRouter sends it.
+ */
+export function openaiStream(
+  { id, created, model, includeUsage }: StreamAbout,
+  tools: readonly ChatTool[] = [],
+): ChatStreamWriter {
+  /** Calls with free text, which can be read from whole arguments only. They are written at the end. */
+  const customCalls = new Map<number, CustomCall>();
+  const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
+  const tail = includeUsage ? ',"usage":null}' : '}';
+  const beforeDelta = `${head},"choices":[{"index":0,"delta":`;
+  // Nothing but the delta differs between the many chunks of an answer.
+  const beforePiece = `data: ${beforeDelta}`;
+  const afterPiece = `,"logprobs":null,"finish_reason":null}]${tail}\n\n`;
+  let isFirst = true;
+  const piece = (delta: string): string => {
+    const fullDelta = isFirst ? `{"role":"assistant",${delta.slice(1)}` : delta;
+    isFirst = false;
+    return beforePiece + fullDelta + afterPiece;
+  };
+  const cost = (answer: StreamEnd): string => JSON.stringify(tollgateOf(answer));
+
+  return {
+    pieces(deltas) {
+      let events = '';
+      for (const delta of joined(deltas)) {
+        if (delta.kind !== 'tool_call' || !keepCustom(customCalls, delta, tools)) events += piece(toDelta(delta));
+      }
+      return events;
+    },
+
+    end(answer) {
+      const custom = [...customCalls.values()].map((call) =>
+        piece(`{"tool_calls":[${JSON.stringify(toCustom(call))}]}`),
+      );
+      const opening = custom.join('') + (isFirst ? piece('{"content":""}') : '');
+      const last = includeUsage ? '' : `,"tollgate":${cost(answer)}`;
+      const reason = JSON.stringify(answer.reply.finishReason);
+      const finish = opening + dataEvent(`${beforeDelta}{},"logprobs":null,"finish_reason":${reason}}]${last}${tail}`);
+      if (!includeUsage) return `${finish}data: [DONE]\n\n`;
+      const usage = `"choices":[],"usage":${JSON.stringify(openaiUsage(answer))},"tollgate":${cost(answer)}`;
+      return `${finish}${dataEvent(`${head},${usage}}`)}data: [DONE]\n\n`;
+    },
+
+    error: (error) =>
+      dataEvent(
+        `${head},${JSON.stringify(openaiError(error)).slice(1, -1)},"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"error"}]}`,
+      ),
+  };
+}
+
+/** Pieces of one kind that arrived together become one, which costs the client less. */
+function joined(deltas: readonly ChatDelta[]): readonly ChatDelta[] {
+  if (deltas.length === 1 && deltas[0]?.kind === 'text') return deltas;
+  const all: ChatDelta[] = [];
+  for (const delta of deltas) {
+    // A signature has no field in this dialect.
+    if (delta.kind === 'signed_thought') continue;
+    const last = all.at(-1);
+    if (last?.kind === 'text' && delta.kind === 'text') all[all.length - 1] = { ...last, text: last.text + delta.text };
+    else all.push(delta);
+  }
+  return all;
+}
+
+/** The JSON of a delta. */
+function toDelta(delta: ChatDelta): string {
+  switch (delta.kind) {
+    case 'text':
+      return `{"content":${JSON.stringify(delta.text)}}`;
+    case 'reasoning':
+      return `{"reasoning_content":${JSON.stringify(delta.text)}}`;
+    case 'refusal':
+      return `{"refusal":${JSON.stringify(delta.text)}}`;
+    case 'tool_call':
+      return `{"tool_calls":[${JSON.stringify(toCall(delta))}]}`;
+    default:
+      throw new Error(`${delta.kind} is no content`);
+  }
+}
+
+const toCall = ({
+  index,
+  id,
+  name,
+  arguments: text,
+  signature,
+}: Extract<ChatDelta, { kind: 'tool_call' }>): JsonObject => ({
+  index,
+  ...(id !== undefined && { id, type: 'function' }),
+  function: { ...(name !== undefined && { name }), arguments: text },
+  ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+});
+
+interface CustomCall {
+  index: number;
+  id: string;
+  name: string;
+  text: string;
+}
+
+/** Adds a piece to the call with free text that it belongs to; false if there is none. */
+function keepCustom(
+  calls: Map<number, CustomCall>,
+  { index, id = '', name = '', arguments: text }: Extract<ChatDelta, { kind: 'tool_call' }>,
+  tools: readonly ChatTool[],
+): boolean {
+  const call = calls.get(index);
+  if (call) call.text += text;
+  else if (isCustomTool(tools, name)) calls.set(index, { index, id, name, text });
+  else return false;
+  return true;
+}
+
+const toCustom = ({ index, id, name, text }: CustomCall): JsonObject => ({
+  index,
+  id,
+  type: 'custom',
+  custom: { name, input: customInput(text) },
+});

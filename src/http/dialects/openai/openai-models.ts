@@ -1,0 +1,23 @@
+import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
+import type { ModelForm } from '../model-form.ts';
+
+/** OpenAI's models (https://platform.openai.com/docs/api-reference/models, read 2026-11-22). Its list has no pages: `limit` takes its first models. */
+export const openaiModels: ModelForm = {
+  name: 'openai',
+  query: ['limit'],
+  shows: () => true,
+  list: (entries, { limit = entries.length }) => ({ object: 'list', data: entries.slice(0, limit).map(toModel) }),
+  one: toModel,
+};
+
+function toModel({ model: { id, type, owned_by } }: CatalogEntry) {
+  // The catalog does not know when a vendor released a model. Clients expect a number.
+  return { id, object: 'model', created: 0, owned_by, supported_endpoint_types: endpointTypes[type] };
+}
+
+/** The words of new-api, whose clients choose a route by them. Every chat model is served in all dialects. */
+const endpointTypes = {
+  chat: ['openai', 'openai-response', 'anthropic', 'gemini'],
+  image: ['image-generation'],
+  video: ['openai-video'],
+} as const;

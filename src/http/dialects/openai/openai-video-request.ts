@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import { clipSize } from '../../../domain/tasks/picture-size.ts';
+import { arrangePictures } from '../../../domain/tasks/arrange-pictures.ts';
+import { anyJson } from '../../request/validate.ts';
+import { nonNullFields } from '../chat-fields.ts';
+import { inWords } from '../dialect-words.ts';
+import { demandApart, furtherFields, Reference, toReference } from './openai-image.ts';
+import { strictly, type Reading } from '../reading.ts';
+import { supportedFields, readMediaBody, type RefusedFields } from '../unknown-media-fields.ts';
+
+/** A request for a video, read but not yet matched with its model. */
+export interface OpenaiVideoRequest {
+  seconds?: number;
+  size?: string;
+  /** A URL, a `file_…` id or a data URI. */
+  reference?: string;
+  /** Everything else. The catalog entry decides which fields it takes. */
+  further: JsonObject;
+  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
+  leftOut?: string[];
+}
+
+/** Reads `POST /v1/videos` (https://platform.openai.com/docs/api-reference/videos, read 2026-11-22), as JSON or as a form. Null means absent. */
+export function readOpenaiVideo(body: unknown, reading: Reading = strictly): OpenaiVideoRequest {
+  const { parsed, leftOut } = readMediaBody(OpenaiVideoBody, body, { refused: {} }, reading);
+  const { seconds, size, input_reference: reference, ...further } = parsed;
+  return {
+    ...nonNullFields({
+      seconds: seconds === null || seconds === undefined ? null : Number(seconds),
+      size,
+      leftOut,
+      reference: typeof reference === 'object' && reference !== null ? toReference(reference) : reference,
+    }),
+    further: furtherFields(further),
+  };
+}
+
+export const OpenaiVideoBody = z
+  .object({
+    model: z.string().min(1).max(200),
+    seconds: z
+      .union([
+        z.string().regex(/^[1-9]\d{0,3}$/, 'must be a number of seconds, such as "8"'),
+        z.int().min(1).max(9_999),
+      ])
+      .nullish(),
+    size: z.string().min(1).max(50).nullish(),
+    input_reference: z.union([z.string().min(1), Reference]).nullish(),
+  })
+  .catchall(anyJson);
+
+/** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
+export function toCoreOpenaiVideo(
+  { seconds, size, reference, further: furtherInput, leftOut }: OpenaiVideoRequest,
+  entry: CatalogEntry,
+): JsonObject {
+  const further = supportedFields(furtherInput, entry, leftOut, refusedFields);
+  const sized = size === undefined ? {} : clipSize(entry, size);
+  demandApart(sized, further, 'size');
+  const timed = nonNullFields({ duration: seconds });
+  demandApart(timed, further, 'seconds');
+  const placed = arrangePictures(reference === undefined ? [] : [reference], entry, 'input_reference');
+  demandApart(placed, further, 'input_reference');
+  return { ...further, ...sized, ...timed, ...placed };
+}
+
+/** What would be another price or another clip. */
+const refusedFields: RefusedFields = {
+  n: 'send one request for each clip.',
+  remix: 'clips are made from prompts and pictures only.',
+  remix_video_id: 'clips are made from prompts and pictures only.',
+  characters: 'clips are made from prompts and pictures only.',
+  stream: 'poll the clip, or leave it out.',
+};
+
+/** Renames the field of a refusal by the shared checks to OpenAI's name of it, if the client used that. */
+export const inVideoWords = ({ seconds, reference }: OpenaiVideoRequest, error: unknown): unknown =>
+  inWords(
+    {
+      ...(seconds !== undefined && { duration: 'seconds' }),
+      ...(reference !== undefined && { image: 'input_reference', reference_images: 'input_reference' }),
+    },
+    error,
+  );

@@ -1,0 +1,259 @@
+import type { ChatDelta } from '../../../domain/chat/chat-stream.ts';
+import type { ChatTool } from '../../../domain/chat/chat.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import type { SignedThought } from '../../../domain/chat/thoughts.ts';
+import { customInput } from '../custom-tool.ts';
+import { tokenOfCall, toToken } from '../thought-token.ts';
+
+/** An event without its `sequence_number`. */
+export type ItemEvent = { type: string } & JsonObject;
+
+interface OpenMessage {
+  id: string;
+  index: number;
+  parts: { kind: 'text' | 'refusal'; text: string }[];
+}
+interface OpenThought {
+  id: string;
+  index: number;
+  text: string;
+}
+interface Call {
+  id: string;
+  index: number;
+  callId: string;
+  name: string;
+  arguments: string;
+  /** The tool as the client offered it. */
+  tool: ChatTool | undefined;
+}
+
+/**
+ * The items of one response, built from the pieces of the answer, and the events that tell of them
+ * (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). Calls stay open until the end, because their
+ * pieces may be mixed.
+ */
+export class ResponseItems {
+  readonly #tail: string;
+  readonly #isSigned: boolean;
+  readonly #tools: readonly ChatTool[];
+  readonly #done: JsonObject[] = [];
+  readonly #calls = new Map<number, Call>();
+  #count = 0;
+  #message: OpenMessage | null = null;
+  #thought: OpenThought | null = null;
+
+  /** `tail` makes the ids of the items unique. Signatures are written if the client asked for them. Calls are named as in `tools`. */
+  constructor({ tail, isSigned, tools }: { tail: string; isSigned: boolean; tools: readonly ChatTool[] }) {
+    this.#tail = tail;
+    this.#isSigned = isSigned;
+    this.#tools = tools;
+  }
+
+  /** The items in order. Call it after `end`. */
+  get items(): JsonObject[] {
+    return this.#done;
+  }
+
+  add(delta: ChatDelta): ItemEvent[] {
+    switch (delta.kind) {
+      case 'text':
+      case 'refusal':
+        return [...this.#endThought(), ...this.#say(delta.kind, delta.text)];
+      case 'reasoning':
+        return [...this.#endMessage('completed'), ...this.#think(delta.text)];
+      case 'signed_thought':
+        return this.#sign(delta.thought);
+      case 'tool_call':
+        return this.#call(delta);
+      default:
+        return [];
+    }
+  }
+
+  /** Ends what is open. `status` is that of the last item. */
+  end(status: 'completed' | 'incomplete'): ItemEvent[] {
+    const events = [...this.#endThought(), ...this.#endMessage(this.#calls.size > 0 ? 'completed' : status)];
+    const calls = [...this.#calls.values()];
+    for (const call of calls) events.push(...this.#endCall(call, call === calls.at(-1) ? status : 'completed'));
+    return events;
+  }
+
+  /** Ends what is open of an answer that broke off. The arguments of its calls stay as they are, so that no client runs half a call. */
+  breakOff(): ItemEvent[] {
+    const events = [...this.#endThought(), ...this.#endMessage('incomplete')];
+    return events.concat([...this.#calls.values()].flatMap((call) => this.#endCall(call, 'incomplete')));
+  }
+
+  #open(prefix: string): { id: string; index: number } {
+    const index = this.#count;
+    this.#count += 1;
+    return { id: `${prefix}_${this.#tail}_${index}`, index };
+  }
+
+  #finish(index: number, item: JsonObject): ItemEvent {
+    this.#done[index] = item;
+    return { type: 'response.output_item.done', output_index: index, item };
+  }
+
+  #say(kind: 'text' | 'refusal', text: string): ItemEvent[] {
+    const events: ItemEvent[] = [];
+    if (!this.#message) {
+      this.#message = { ...this.#open('msg'), parts: [] };
+      events.push(added(this.#message.index, messageItem(this.#message, 'in_progress')));
+    }
+    const { id: item_id, index: output_index, parts } = this.#message;
+    if (parts.at(-1)?.kind !== kind) {
+      events.push(...endOfPart(this.#message));
+      const part = { kind, text: '' };
+      parts.push(part);
+      const position = { item_id, output_index, content_index: parts.length - 1 };
+      events.push({ type: 'response.content_part.added', ...position, part: toPart(part) });
+    }
+    const part = parts.at(-1);
+    if (part) part.text += text;
+    const position = { item_id, output_index, content_index: parts.length - 1 };
+    events.push(
+      kind === 'text'
+        ? { type: 'response.output_text.delta', ...position, delta: text, logprobs: [] }
+        : { type: 'response.refusal.delta', ...position, delta: text },
+    );
+    return events;
+  }
+
+  #endMessage(status: 'completed' | 'incomplete'): ItemEvent[] {
+    const message = this.#message;
+    if (!message) return [];
+    this.#message = null;
+    return [...endOfPart(message), this.#finish(message.index, messageItem(message, status))];
+  }
+
+  #think(text: string): ItemEvent[] {
+    const events: ItemEvent[] = [];
+    if (!this.#thought) {
+      this.#thought = { ...this.#open('rs'), text: '' };
+      const { id, index } = this.#thought;
+      const position = { item_id: id, output_index: index, summary_index: 0 };
+      events.push(added(index, { id, type: 'reasoning', summary: [] }));
+      events.push({ type: 'response.reasoning_summary_part.added', ...position, part: toSummary('') });
+    }
+    this.#thought.text += text;
+    const position = { item_id: this.#thought.id, output_index: this.#thought.index, summary_index: 0 };
+    events.push({ type: 'response.reasoning_summary_text.delta', ...position, delta: text });
+    return events;
+  }
+
+  #sign(thought: SignedThought): ItemEvent[] {
+    const token = this.#isSigned ? toToken(thought, 'openai') : undefined;
+    if (this.#thought) return this.#endThought(token);
+    return token === undefined ? [] : [...this.#endMessage('completed'), ...this.#hidden(token)];
+  }
+
+  /** A thought of which the client sees only the signature. */
+  #hidden(token: string): ItemEvent[] {
+    const { id, index } = this.#open('rs');
+    const item = { id, type: 'reasoning', summary: [], encrypted_content: token };
+    return [added(index, item), this.#finish(index, item)];
+  }
+
+  #endThought(token?: string): ItemEvent[] {
+    const thought = this.#thought;
+    if (!thought) return [];
+    this.#thought = null;
+    const { id, index, text } = thought;
+    const position = { item_id: id, output_index: index, summary_index: 0 };
+    return [
+      { type: 'response.reasoning_summary_text.done', ...position, text },
+      { type: 'response.reasoning_summary_part.done', ...position, part: toSummary(text) },
+      this.#finish(index, {
+        id,
+        type: 'reasoning',
+        summary: [toSummary(text)],
+        ...(token !== undefined && { encrypted_content: token }),
+      }),
+    ];
+  }
+
+  #call({ index, id, name, arguments: text, signature }: Extract<ChatDelta, { kind: 'tool_call' }>): ItemEvent[] {
+    const events: ItemEvent[] = [];
+    let call = this.#calls.get(index);
+    if (!call) {
+      events.push(...this.#endThought(), ...this.#endMessage('completed'));
+      const token = this.#isSigned
+        ? tokenOfCall({ id: id ?? '', ...(signature !== undefined && { signature }) })
+        : undefined;
+      if (token !== undefined) events.push(...this.#hidden(token));
+      const tool = this.#tools.find((one) => one.name === name);
+      call = { ...this.#open(tool?.custom ? 'ctc' : 'fc'), callId: id ?? '', name: name ?? '', arguments: '', tool };
+      this.#calls.set(index, call);
+      events.push(added(call.index, callItem(call, 'in_progress')));
+    }
+    call.arguments += text;
+    const position = { item_id: call.id, output_index: call.index };
+    // The free text of a custom tool can be read from whole arguments only.
+    if (text !== '' && !call.tool?.custom)
+      events.push({ type: 'response.function_call_arguments.delta', ...position, delta: text });
+    return events;
+  }
+
+  #endCall(call: Call, status: 'completed' | 'incomplete'): ItemEvent[] {
+    if (status === 'completed') call.arguments ||= '{}';
+    const position = { item_id: call.id, output_index: call.index };
+    if (call.tool?.custom) {
+      const input = customInput(call.arguments);
+      return [
+        { type: 'response.custom_tool_call_input.delta', ...position, delta: input },
+        { type: 'response.custom_tool_call_input.done', ...position, input },
+        this.#finish(call.index, callItem(call, status)),
+      ];
+    }
+    const done = { name: call.name, arguments: call.arguments };
+    return [
+      { type: 'response.function_call_arguments.done', ...position, ...done },
+      this.#finish(call.index, callItem(call, status)),
+    ];
+  }
+}
+
+const added = (index: number, item: JsonObject): ItemEvent => ({
+  type: 'response.output_item.added',
+  output_index: index,
+  item,
+});
+
+const toSummary = (text: string): JsonObject => ({ type: 'summary_text', text });
+
+const toPart = ({ kind, text }: OpenMessage['parts'][number]): JsonObject =>
+  kind === 'text' ? { type: 'output_text', text, annotations: [], logprobs: [] } : { type: 'refusal', refusal: text };
+
+const messageItem = ({ id, parts }: OpenMessage, status: string): JsonObject => ({
+  id,
+  type: 'message',
+  role: 'assistant',
+  status,
+  content: parts.map(toPart),
+});
+
+const callItem = ({ id, callId, name, arguments: text, tool }: Call, status: string): JsonObject => {
+  const named = {
+    call_id: callId,
+    name: tool?.group?.name ?? name,
+    ...(tool?.group && { namespace: tool.group.namespace }),
+  };
+  return tool?.custom
+    ? { id, type: 'custom_tool_call', status, ...named, input: text === '' ? '' : customInput(text) }
+    : { id, type: 'function_call', status, ...named, arguments: text };
+};
+
+/** The end of the last part of a message. */
+function endOfPart({ id, index, parts }: OpenMessage): ItemEvent[] {
+  const part = parts.at(-1);
+  if (!part) return [];
+  const position = { item_id: id, output_index: index, content_index: parts.length - 1 };
+  return [
+    part.kind === 'text'
+      ? { type: 'response.output_text.done', ...position, text: part.text, logprobs: [] }
+      : { type: 'response.refusal.done', ...position, refusal: part.text },
+    { type: 'response.content_part.done', ...position, part: toPart(part) },
+  ];
+}

@@ -1,0 +1,110 @@
+import { isContent, toDeltas } from '../../../domain/chat/chat-stream.ts';
+import type { ChatReply, ChatTool } from '../../../domain/chat/chat.ts';
+import type { JsonObject, JsonValue } from '../../../domain/json.ts';
+import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
+import { ResponseItems } from './responses-items.ts';
+
+/** Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `request` is the body of the request, and `tools` what was read of its tools. */
+export function responseObject(answer: ChatAnswer, request: JsonObject, tools: readonly ChatTool[] = []): JsonObject {
+  const items = new ResponseItems(itemsOf(answer.id, request, tools));
+  for (const delta of toDeltas(answer.reply).filter(isContent)) items.add(delta);
+  items.end(responseStatus(answer.reply));
+  return finishedResponse(answer, request, items.items);
+}
+
+/** What the items of a response need to know of its request. */
+export const itemsOf = (
+  id: string,
+  request: JsonObject,
+  tools: readonly ChatTool[],
+): ConstructorParameters<typeof ResponseItems>[0] => ({
+  tools,
+  tail: id.replace(/^resp_/, ''),
+  isSigned: Array.isArray(request.include) && request.include.includes('reasoning.encrypted_content'),
+});
+
+/** The status of the response and of its last item. */
+export const responseStatus = ({ finishReason }: ChatReply): 'completed' | 'incomplete' =>
+  finishReason === 'length' || finishReason === 'content_filter' ? 'incomplete' : 'completed';
+
+/** The response with its items, reason and counts. */
+export function finishedResponse(answer: ChatAnswer, request: JsonObject, output: JsonObject[]): JsonObject {
+  const { reply, warning, created } = answer;
+  const status = responseStatus(reply);
+  const reason = reply.finishReason === 'length' ? 'max_output_tokens' : 'content_filter';
+  return {
+    ...openResponse(answer, request),
+    status,
+    completed_at: status === 'completed' ? Math.max(created, Math.floor(Date.now() / 1_000)) : null,
+    incomplete_details: status === 'incomplete' ? { reason } : null,
+    output,
+    usage: responsesUsage(answer),
+    ...(warning !== undefined && { tollgate: { warning } }),
+  };
+}
+
+/**
+ * The response before its first item. Fields of the request are repeated, as OpenAI does. Those that the schema of Open Responses
+ * (https://www.openresponses.org) wants as numbers have OpenAI's defaults if the request has none.
+ */
+export function openResponse(
+  { id, created, model }: Omit<ChatAnswer, 'reply' | 'usage'>,
+  request: JsonObject,
+): JsonObject {
+  const { format, verbosity } = objectOf(request.text);
+  const { effort, summary } = objectOf(request.reasoning);
+  return {
+    id,
+    object: 'response',
+    created_at: created,
+    status: 'in_progress',
+    background: false,
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: null,
+    metadata: request.metadata ?? {},
+    model,
+    output: [],
+    frequency_penalty: request.frequency_penalty ?? 0,
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    presence_penalty: request.presence_penalty ?? 0,
+    previous_response_id: null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    reasoning: { effort: effort ?? null, summary: summary ?? null },
+    safety_identifier: request.safety_identifier ?? null,
+    service_tier: 'default',
+    store: false,
+    temperature: request.temperature ?? 1,
+    text: { format: format ?? { type: 'text' }, verbosity: verbosity ?? 'medium' },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: Array.isArray(request.tools) ? request.tools.map(toShownTool) : [],
+    top_logprobs: 0,
+    top_p: request.top_p ?? 1,
+    truncation: 'disabled',
+    usage: null,
+    user: request.user ?? null,
+  };
+}
+
+/** A function with every member that the schema requires. */
+const toShownTool = (tool: JsonValue): JsonValue =>
+  objectOf(tool).type === 'function' ? { description: null, parameters: null, strict: null, ...objectOf(tool) } : tool;
+
+const objectOf = (value: JsonObject[string] | undefined): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+
+function responsesUsage(answer: AnswerUsage): JsonObject {
+  const { usage } = answer;
+  const { cached, cacheWrite, reasoning } = classesOf(answer);
+  return {
+    input_tokens: usage.input,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
+    output_tokens: usage.output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: usage.input + usage.output,
+    ...costOf(answer),
+  };
+}

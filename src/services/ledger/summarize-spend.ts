@@ -1,0 +1,31 @@
+import type { Config } from '../../config/load-config.ts';
+import { readCountedFrom, sumSpend, type Spend, type SpendRange } from '../../db/ledger/spend.ts';
+import type { Deps } from '../../deps.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { creditValueOf } from './credit-value.ts';
+
+/** A longer answer would be megabytes. */
+const rowsMax = 10_000;
+
+export interface Earnings extends Spend {
+  marginMicroUsd: number;
+}
+
+/** What requests came to and earned, newest day first, and all together. `unknownCostsFrom` is null if all of the range is counted. Throws `invalid_value` where the groups are too many. */
+export async function summarizeSpend(
+  { db, config }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> },
+  range: SpendRange,
+): Promise<{ rows: Earnings[]; total: Earnings; unknownCostsFrom: number | null }> {
+  const [creditValue, sums] = await Promise.all([creditValueOf({ config, db }), sumSpend(db, range, rowsMax)]);
+  const countedFrom = await readCountedFrom(db);
+  if (sums.length > rowsMax + 1) {
+    const message = `from, to: this range has more than ${rowsMax} groups. Ask for a shorter range, group by less, or ask for the largest with top.`;
+    throw new GatewayError('invalid_value', { message, param: 'from' });
+  }
+  const [total, ...rows] = sums.map(({ isTotal: _isTotal, ...sum }) => ({
+    ...sum,
+    marginMicroUsd: sum.credits * creditValue - sum.costMicroUsd,
+  }));
+  if (!total) throw new Error('the spend has no total');
+  return { rows, total, unknownCostsFrom: countedFrom !== null && range.from < countedFrom ? countedFrom : null };
+}
