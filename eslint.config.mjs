@@ -2,12 +2,12 @@ import tseslint from 'typescript-eslint';
 import maxLinesPerTest from './scripts/max-lines-per-test.mjs';
 
 const message = 'Write the members themselves: this spread only tells Prettier where to break lines.';
-const spreadOfLiteral = { selector: 'ObjectExpression > SpreadElement > ObjectExpression', message };
-const spreadOfList = {
-  selector:
-    ':matches(ArrayExpression, CallExpression) > SpreadElement > :matches(ArrayExpression, TSAsExpression > ArrayExpression)',
-  message,
-};
+const spreadOfLiteral = [
+  'ObjectExpression > SpreadElement > ObjectExpression',
+  'ObjectExpression > SpreadElement > TSAsExpression > ObjectExpression',
+  ':matches(ArrayExpression, CallExpression, NewExpression) > SpreadElement > ArrayExpression',
+  ':matches(ArrayExpression, CallExpression, NewExpression) > SpreadElement > TSAsExpression > ArrayExpression',
+].map((selector) => ({ selector, message }));
 
 /** What a statement begins with: a text of another kind that begins with such a word goes on in another way. */
 const statement = String.raw`/^\s*(select [^]* from |select \w+\(|insert into |update \w+ (\w+ )?set |delete from |with \w+ as )/i`;
@@ -54,14 +54,18 @@ export default tseslint.config(
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
-      'no-restricted-syntax': ['error', spreadOfLiteral],
+      'no-restricted-syntax': ['error', ...spreadOfLiteral],
     },
+  },
+  {
+    files: ['**/*.mjs'],
+    rules: { 'no-restricted-syntax': ['error', ...spreadOfLiteral] },
   },
   {
     // The other half of `only-db-knows-the-tables` in .dependency-cruiser.cjs.
     files: ['src/**/*.ts', 'console/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
     ignores: ['src/db/**', 'packages/dev-stack/src/servers/**'],
-    rules: { 'no-restricted-syntax': ['error', spreadOfLiteral, spreadOfList, ...sqlOutsideOfDb] },
+    rules: { 'no-restricted-syntax': ['error', ...spreadOfLiteral, ...sqlOutsideOfDb] },
   },
   {
     // Only configuration reads the environment; everything else is handed what it needs.

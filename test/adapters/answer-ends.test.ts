@@ -87,7 +87,12 @@ const meanings = {
   },
   length: {
     openai: [
-      ...['length', 'LENGTH', 'MAX_TOKENS', 'max_tokens', 'model_length', 'model_context_window_exceeded'],
+      'length',
+      'LENGTH',
+      'MAX_TOKENS',
+      'max_tokens',
+      'model_length',
+      'model_context_window_exceeded',
       'max_output_tokens',
     ],
     anthropic: ['max_tokens', 'MAX_TOKENS', 'model_context_window_exceeded', 'length'],
@@ -100,8 +105,14 @@ const meanings = {
   },
   failure: {
     openai: [
-      ...['network_error', 'NETWORK_ERROR', 'abort', 'error', 'insufficient_system_resource', 'engine_overloaded'],
-      ...['function_call_filter: MALFORMED_FUNCTION_CALL', 'function_call_filter: UNEXPECTED_TOOL_CALL'],
+      'network_error',
+      'NETWORK_ERROR',
+      'abort',
+      'error',
+      'insufficient_system_resource',
+      'engine_overloaded',
+      'function_call_filter: MALFORMED_FUNCTION_CALL',
+      'function_call_filter: UNEXPECTED_TOOL_CALL',
       'MALFORMED_FUNCTION_CALL',
     ],
     anthropic: ['network_error', 'abort', 'MALFORMED_FUNCTION_CALL'],

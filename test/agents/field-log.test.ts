@@ -17,10 +17,17 @@ const body = {
 describe('the fields that programs send', () => {
   it('are paths with the type of each part, without what belongs to their tools', () => {
     expect(fieldPaths(body)).toEqual([
-      ...['messages', 'messages.*.content', 'messages.*.content.*(text).cache_control'],
-      ...['messages.*.content.*(text).cache_control.type', 'messages.*.content.*(text).text'],
-      ...['messages.*.content.*(text).type', 'messages.*.role', 'model'],
-      ...['tools', 'tools.*.input_schema', 'tools.*.name'],
+      'messages',
+      'messages.*.content',
+      'messages.*.content.*(text).cache_control',
+      'messages.*.content.*(text).cache_control.type',
+      'messages.*.content.*(text).text',
+      'messages.*.content.*(text).type',
+      'messages.*.role',
+      'model',
+      'tools',
+      'tools.*.input_schema',
+      'tools.*.name',
     ]);
   });
 

@@ -2,8 +2,18 @@ import type { JsonObject, JsonValue } from '../../src/domain/json.ts';
 
 /** What is inside of these belongs to the program or to its tools, not to the API. */
 const ownData = [
-  ...['parameters', 'parametersJsonSchema', 'input_schema', 'schema', 'responseJsonSchema', 'responseSchema'],
-  ...['args', 'response', 'metadata', 'client_metadata', 'labels', 'input_examples'],
+  'parameters',
+  'parametersJsonSchema',
+  'input_schema',
+  'schema',
+  'responseJsonSchema',
+  'responseSchema',
+  'args',
+  'response',
+  'metadata',
+  'client_metadata',
+  'labels',
+  'input_examples',
 ];
 
 /**

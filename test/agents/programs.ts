@@ -78,7 +78,9 @@ export const programs: readonly Program[] = [
       return {
         env: { TOLLGATE_KEY: apiKey },
         args: [
-          ...['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'],
+          'exec',
+          '--skip-git-repo-check',
+          '--dangerously-bypass-approvals-and-sandbox',
           ...(model === '' ? [] : ['-m', model]),
           prompt,
         ],
@@ -141,8 +143,15 @@ export const programs: readonly Program[] = [
     setUp: ({ baseUrl, apiKey, model, prompt }) => ({
       env: { OPENAI_API_BASE: `${baseUrl}/v1`, OPENAI_API_KEY: apiKey },
       args: [
-        ...['--model', `openai/${model}`, '--message', prompt, '--yes', '--no-git', '--no-check-update'],
-        ...['--no-show-model-warnings', '--no-analytics'],
+        '--model',
+        `openai/${model}`,
+        '--message',
+        prompt,
+        '--yes',
+        '--no-git',
+        '--no-check-update',
+        '--no-show-model-warnings',
+        '--no-analytics',
       ],
     }),
     hasDefaultModel: false,

@@ -60,7 +60,7 @@ const cases: { promise: string; charged: number; own?: object; lines: unknown }[
     promise: 'what the minimum of a request adds',
     charged: 5_000,
     own: { changes: [change(7, { 'gpt-5-mini pricing.min_credits_per_request': 5_000 })] },
-    lines: [...[input, cached, output, reasoning], { of: 'minimum', tokens: null, price: null, credits: 2_170 }],
+    lines: [input, cached, output, reasoning, { of: 'minimum', tokens: null, price: null, credits: 2_170 }],
   },
   { promise: 'nothing that does not explain the charge', charged: 2_831, lines: null },
   {

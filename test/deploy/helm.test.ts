@@ -135,15 +135,15 @@ const lack =
         const path = join(folder, 'chart.yaml');
         writeFileSync(path, render(file));
         const { status, output } = runProgram(tools.kubeconform ?? '', [
-          ...[
-            '-strict',
-            '-summary',
-            '-kubernetes-version',
-            kubernetesVersion,
-            '-skip',
-            'ServiceMonitor,PrometheusRule',
-          ],
-          ...['-schema-location', `${schemas}/{{ .ResourceKind }}{{ .KindSuffix }}.json`, path],
+          '-strict',
+          '-summary',
+          '-kubernetes-version',
+          kubernetesVersion,
+          '-skip',
+          'ServiceMonitor,PrometheusRule',
+          '-schema-location',
+          `${schemas}/{{ .ResourceKind }}{{ .KindSuffix }}.json`,
+          path,
         ]);
         expect([status, output]).toEqual([0, expect.stringMatching(/Valid: \d+, Invalid: 0, Errors: 0/)]);
       } finally {

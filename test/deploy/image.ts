@@ -112,7 +112,16 @@ const packages = join(projectFolder, 'node_modules');
 
 /** The command line that runs the command in a mount namespace with a read-only root, under the same process id. */
 const wrapped = (root: string, command: readonly string[]): string[] => [
-  ...['unshare', '--mount', '--propagation', 'private', 'sh', '-c', enter, 'sh', root, packages],
+  'unshare',
+  '--mount',
+  '--propagation',
+  'private',
+  'sh',
+  '-c',
+  enter,
+  'sh',
+  root,
+  packages,
   ...command,
 ];
 

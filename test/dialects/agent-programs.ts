@@ -389,6 +389,14 @@ const aider: AgentProgram = {
 };
 
 export const agentPrograms: readonly AgentProgram[] = [
-  ...[claudeCode, codex, opencode, opencodeMessages, opencodeResponses],
-  ...[geminiCli, geminiRouter, qwenCode, llm, aider],
+  claudeCode,
+  codex,
+  opencode,
+  opencodeMessages,
+  opencodeResponses,
+  geminiCli,
+  geminiRouter,
+  qwenCode,
+  llm,
+  aider,
 ];

@@ -34,8 +34,12 @@ describe('openai, chat completions', () => {
     }
     expect(cities).toEqual(['Oslo', 'Rome']);
     expect(messages.map(({ role }) => role).filter((role) => role !== 'user')).toEqual([
-      ...['assistant', 'tool', 'assistant'],
-      ...['assistant', 'tool', 'assistant'],
+      'assistant',
+      'tool',
+      'assistant',
+      'assistant',
+      'tool',
+      'assistant',
     ]);
   });
 });

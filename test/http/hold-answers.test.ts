@@ -85,7 +85,9 @@ describe('large answers that wait for their readers', () => {
     await unread(8, '/bytes');
     const refused = await fetch(`${frame.url}/bytes`, { headers: { 'x-api-key': goodKey } });
     expect([refused.status, refused.headers.get('content-type'), refused.headers.get('retry-after')]).toEqual([
-      ...[503, 'application/json; charset=utf-8', '2'],
+      503,
+      'application/json; charset=utf-8',
+      '2',
     ]);
     expect(await refused.json()).toMatchObject({ error: { code: 'overloaded' } });
   });

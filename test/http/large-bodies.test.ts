@@ -199,7 +199,10 @@ describe('a body that says that it has more than 4 MB', () => {
   const head = (bytes: number, key: string): string =>
     [
       'POST /v1/messages HTTP/1.1',
-      ...['Host: a', `x-api-key: ${key}`, 'Content-Type: application/json', `Content-Length: ${bytes}`],
+      'Host: a',
+      `x-api-key: ${key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${bytes}`,
     ].join('\r\n') + '\r\n\r\n';
   let small: Frame;
   beforeAll(async () => {

@@ -114,7 +114,11 @@ describe('a chat', () => {
     const names = spans.map(({ name }) => name);
     expect(names).toEqual(
       expect.arrayContaining([
-        ...['admit chat', 'sql admit_chats_alone', 'upstream chat', 'settle chat', 'sql finish_chats_alone'],
+        'admit chat',
+        'sql admit_chats_alone',
+        'upstream chat',
+        'settle chat',
+        'sql finish_chats_alone',
       ]),
     );
     expect(above(spans, 'sql admit_chats')).toEqual(['admit chat', `POST ${chatRoute}`]);
@@ -374,8 +378,15 @@ describe('a media task', () => {
     await gateway.kill('worker-1');
     await gateway.startWorker();
     await receiver.traceWith(traceId, [
-      ...[create, 'create task', 'RunWorkflow:mediaTask', 'RunActivity:attempt', 'upstream poll', 'download'],
-      ...['end attempt and task', 'RunActivity:deliver', 'fetch callback'],
+      create,
+      'create task',
+      'RunWorkflow:mediaTask',
+      'RunActivity:attempt',
+      'upstream poll',
+      'download',
+      'end attempt and task',
+      'RunActivity:deliver',
+      'fetch callback',
     ]);
     const about = receiver.spans.filter(
       ({ attributes }) => attributes['temporalWorkflowId'] === taskId || attributes['tollgate.task_id'] === taskId,

@@ -18,12 +18,31 @@ const readPauseMs = 25_000;
 
 /** What the pages of the console read. */
 const reads = [
-  ...['/overview', '/alarms', '/tasks?limit=50', '/requests?limit=50', '/catalog', '/plans', '/channels'],
-  ...['/projects?limit=50', '/projects?limit=1000', '/deliveries?limit=50', '/audit?limit=50', '/jobs?limit=50'],
-  ...['/tasks?status=failed&limit=10', '/chats?outcome=refunded&limit=10', `/tasks/${history.task(7)}`],
-  ...[`/chats/${history.chat(1)}`, `/keys?project=${history.project}`, `/ledger?project=${history.project}&limit=50`],
-  ...['/usage?group_by=day,model&top=7&top_by=credits', '/usage?group_by=model', '/requests?model=chat-h-1&limit=50'],
-  ...['/search?q=project', '/admin-tokens?limit=50', '/operators?limit=50', '/session'],
+  '/overview',
+  '/alarms',
+  '/tasks?limit=50',
+  '/requests?limit=50',
+  '/catalog',
+  '/plans',
+  '/channels',
+  '/projects?limit=50',
+  '/projects?limit=1000',
+  '/deliveries?limit=50',
+  '/audit?limit=50',
+  '/jobs?limit=50',
+  '/tasks?status=failed&limit=10',
+  '/chats?outcome=refunded&limit=10',
+  `/tasks/${history.task(7)}`,
+  `/chats/${history.chat(1)}`,
+  `/keys?project=${history.project}`,
+  `/ledger?project=${history.project}&limit=50`,
+  '/usage?group_by=day,model&top=7&top_by=credits',
+  '/usage?group_by=model',
+  '/requests?model=chat-h-1&limit=50',
+  '/search?q=project',
+  '/admin-tokens?limit=50',
+  '/operators?limit=50',
+  '/session',
 ];
 
 let gateway: Gateway;

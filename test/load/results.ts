@@ -34,7 +34,8 @@ export interface Peak {
 /** Replaces the table of the section about unread answers in `docs/ISOLATION.md`. */
 export const recordPeaks = (peaks: readonly Peak[]): Promise<void> =>
   replaceTable('Unread answers', [
-    ...['| Route | Answer in kB | Peak in MB |', '| --- | --- | --- |'],
+    '| Route | Answer in kB | Peak in MB |',
+    '| --- | --- | --- |',
     ...peaks.map(
       ({ route, answerBytes, peakBytes }) =>
         `| ${route} | ${Math.ceil(answerBytes / 1_000)} | ${Math.round(peakBytes / 1_000_000)} |`,
@@ -50,7 +51,8 @@ export interface BodyPeak {
 /** Replaces the table of the section about large bodies. */
 export const recordBodyPeaks = (peaks: readonly BodyPeak[]): Promise<void> =>
   replaceTable('Large bodies', [
-    ...['| Attack | Peak in MB |', '| --- | --- |'],
+    '| Attack | Peak in MB |',
+    '| --- | --- |',
     ...peaks.map(({ attack, peakBytes }) => `| ${attack} | ${Math.round(peakBytes / 1_000_000)} |`),
   ]);
 
@@ -66,7 +68,8 @@ export const recordImport = (rows: readonly ImportedWhileServing[]): Promise<voi
   replaceTable(
     'Imports',
     [
-      ...['| Chats | p50 ms | p95 ms | chats |', '| --- | ---: | ---: | ---: |'],
+      '| Chats | p50 ms | p95 ms | chats |',
+      '| --- | ---: | ---: | ---: |',
       ...rows.map(
         ({ what, p50Ms, p95Ms, chats }) => `| ${what} | ${p50Ms.toFixed(1)} | ${p95Ms.toFixed(1)} | ${chats} |`,
       ),

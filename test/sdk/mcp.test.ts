@@ -78,7 +78,11 @@ describe('@modelcontextprotocol/client', () => {
       expect(client.getServerCapabilities()).toMatchObject({ tools: { listChanged: false } });
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name).sort()).toEqual([
-        ...['generate_image', 'generate_video', 'get_task', 'list_models', 'quote'],
+        'generate_image',
+        'generate_video',
+        'get_task',
+        'list_models',
+        'quote',
       ]);
       await client.close();
 

@@ -39,7 +39,9 @@ export default async function globalSetup() {
         // No data outlives the run, so nothing has to reach the disk. A client computes each iteration at each of thousands of connections;
         // PostgreSQL 15 lacks the setting.
         settings: {
-          ...{ fsync: 'off', full_page_writes: 'off', max_connections: '400' },
+          fsync: 'off',
+          full_page_writes: 'off',
+          max_connections: '400',
           ...(!process.env.TEST_POSTGRES_BIN && { scram_iterations: '1' }),
         },
         logFile: join(folder, 'postgres.log'),

@@ -59,9 +59,15 @@ export async function startMariadb({ server, installer }: Programs): Promise<Mar
   const port = await chooseOwnPort();
   const process_ = await launch({
     ...account.wrap(server, [
-      ...['--no-defaults', `--datadir=${data}`, `--socket=${join(folder, 'socket')}`, `--port=${port}`],
-      ...['--bind-address=127.0.0.1', '--innodb-flush-log-at-trx-commit=0', '--skip-name-resolve'],
-      ...[`--ssl-cert=${join(certificates, 'localhost.pem')}`, `--ssl-key=${join(certificates, 'localhost-key.pem')}`],
+      '--no-defaults',
+      `--datadir=${data}`,
+      `--socket=${join(folder, 'socket')}`,
+      `--port=${port}`,
+      '--bind-address=127.0.0.1',
+      '--innodb-flush-log-at-trx-commit=0',
+      '--skip-name-resolve',
+      `--ssl-cert=${join(certificates, 'localhost.pem')}`,
+      `--ssl-key=${join(certificates, 'localhost-key.pem')}`,
     ]),
     env: { PATH: process.env['PATH'] },
     logFile: join(folder, 'mariadb.log'),

@@ -8,7 +8,11 @@ function formatOf(zone: string): Intl.DateTimeFormat {
     formats.get(zone) ??
     new Intl.DateTimeFormat('sv-SE', {
       timeZone: zone,
-      ...({ year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const),
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
     });
   formats.set(zone, format);
   return format;

@@ -66,9 +66,17 @@ async function writeEntries(from: number, to: number): Promise<void> {
 }
 
 const sumNames = [
-  ...(['requests', 'succeeded', 'failed', 'refused', 'left', 'leftCharged', 'credits', 'costMicroUsd'] as const),
-  ...(['unknownCosts', 'inputTokens'] as const),
-];
+  'requests',
+  'succeeded',
+  'failed',
+  'refused',
+  'left',
+  'leftCharged',
+  'credits',
+  'costMicroUsd',
+  'unknownCosts',
+  'inputTokens',
+] as const;
 type Sums = Pick<Spend, (typeof sumNames)[number]>;
 
 /** The same sums, by the entries and the attempts themselves. */

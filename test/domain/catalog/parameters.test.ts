@@ -376,8 +376,17 @@ describe('the model list', () => {
     expect(ids).not.toContain('stable-diffusion-3.5');
     expect(JSON.stringify(list)).not.toMatch(/private|upstream|fal-ai|cost_micro_usd|aliases/);
     expect(Object.keys(publicModel(entryOf('flux-1.1-pro')))).toEqual([
-      ...['id', 'object', 'type', 'owned_by', 'display_name', 'group', 'capability', 'description', 'status'],
-      ...['pricing', 'parameters'],
+      'id',
+      'object',
+      'type',
+      'owned_by',
+      'display_name',
+      'group',
+      'capability',
+      'description',
+      'status',
+      'pricing',
+      'parameters',
     ]);
     expect(publicModel(entryOf('aurora-image-1')).catalogVisible).toBe(true);
   });

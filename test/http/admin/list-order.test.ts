@@ -94,8 +94,21 @@ function timeOf(row: Record<string, unknown>): number {
 it('has the lists that operators know', () => {
   expect(lists.map(({ path }) => path)).toEqual(
     expect.arrayContaining([
-      ...['/tasks', '/chats', '/keys', '/projects', '/channels', '/catalog', '/plans', '/deliveries', '/audit'],
-      ...['/ledger', '/jobs', '/operators', '/admin-tokens', '/alarms', '/alarms/silences'],
+      '/tasks',
+      '/chats',
+      '/keys',
+      '/projects',
+      '/channels',
+      '/catalog',
+      '/plans',
+      '/deliveries',
+      '/audit',
+      '/ledger',
+      '/jobs',
+      '/operators',
+      '/admin-tokens',
+      '/alarms',
+      '/alarms/silences',
     ]),
   );
 });

@@ -29,14 +29,31 @@ describe('a tool that the provider runs', () => {
     ['chat completions', { type: 'web_search' }, 'tools.1.web_search'],
     ['chat completions', { type: 'builtin_function', function: { name: '$web_search' } }, 'tools.1.builtin_function'],
     ...[
-      ...['web_search', 'web_search_preview', 'local_shell', 'shell', 'apply_patch', 'file_search', 'code_interpreter'],
-      ...['image_generation', 'mcp', 'computer_use_preview', 'tool_search', 'a_tool_of_next_year'],
+      'web_search',
+      'web_search_preview',
+      'local_shell',
+      'shell',
+      'apply_patch',
+      'file_search',
+      'code_interpreter',
+      'image_generation',
+      'mcp',
+      'computer_use_preview',
+      'tool_search',
+      'a_tool_of_next_year',
     ].map(
       (type) => ['responses', { type, external_web_access: false }, `tools.1.${type}`] as [string, JsonObject, string],
     ),
     ...[
-      ...['web_search_20250305', 'web_fetch_20250910', 'bash_20250124', 'text_editor_20250728', 'computer_20250124'],
-      ...['code_execution_20250825', 'memory_20250818', 'tool_search_tool_regex_20251119', 'mcp_toolset'],
+      'web_search_20250305',
+      'web_fetch_20250910',
+      'bash_20250124',
+      'text_editor_20250728',
+      'computer_20250124',
+      'code_execution_20250825',
+      'memory_20250818',
+      'tool_search_tool_regex_20251119',
+      'mcp_toolset',
     ].map((type) => ['messages', { type, name: 'of_the_vendor' }, `tools.1.${type}`] as [string, JsonObject, string]),
     ...['googleSearch', 'codeExecution', 'urlContext', 'google_search', 'googleMaps'].map(
       (key) => ['Gemini', { [key]: {} }, `tools.1.${key}`] as [string, JsonObject, string],
@@ -91,8 +108,15 @@ describe('a tool that the provider runs', () => {
 
   it.each(
     [
-      ...['web_search_call', 'local_shell_call', 'local_shell_call_output', 'file_search_call', 'mcp_call'],
-      ...['mcp_list_tools', 'code_interpreter_call', 'image_generation_call', 'computer_call_output'],
+      'web_search_call',
+      'local_shell_call',
+      'local_shell_call_output',
+      'file_search_call',
+      'mcp_call',
+      'mcp_list_tools',
+      'code_interpreter_call',
+      'image_generation_call',
+      'computer_call_output',
       'tool_search_output',
     ].map((type) => [type]),
   )('leaves its item %s out of a conversation', (type) => {

@@ -293,13 +293,24 @@ describe('a streamed response', () => {
       }),
     );
     expect(events.map(({ type }) => type.replace('response.', ''))).toEqual([
-      ...['created', 'in_progress'],
-      ...['output_item.added', 'reasoning_summary_part.added', 'reasoning_summary_text.delta'],
-      ...['reasoning_summary_text.done', 'reasoning_summary_part.done', 'output_item.done'],
-      ...['output_item.added', 'content_part.added', 'output_text.delta'],
-      ...['output_text.done', 'content_part.done', 'output_item.done'],
-      ...['output_item.added', 'function_call_arguments.delta'],
-      ...['function_call_arguments.done', 'output_item.done'],
+      'created',
+      'in_progress',
+      'output_item.added',
+      'reasoning_summary_part.added',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.done',
+      'reasoning_summary_part.done',
+      'output_item.done',
+      'output_item.added',
+      'content_part.added',
+      'output_text.delta',
+      'output_text.done',
+      'content_part.done',
+      'output_item.done',
+      'output_item.added',
+      'function_call_arguments.delta',
+      'function_call_arguments.done',
+      'output_item.done',
       'completed',
     ]);
     expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
@@ -356,7 +367,10 @@ describe('a streamed response', () => {
   it('ends so if it breaks off before its first piece', () => {
     const events = eventsOf(responsesStream(about, {}).error(new GatewayError('upstream_error')));
     expect(events.map(({ type }) => type)).toEqual([
-      ...['response.created', 'response.in_progress', 'error', 'response.failed'],
+      'response.created',
+      'response.in_progress',
+      'error',
+      'response.failed',
     ]);
   });
 });

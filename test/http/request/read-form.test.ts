@@ -37,29 +37,21 @@ const png = new Blob([Buffer.from('png')], { type: 'image/png' });
 describe('a form on a route that takes JSON too', () => {
   it('is read as the JSON that stands for it', async () => {
     const form = formOf(
-      ...([
-        ['model', 'm'],
-        ['prompt', '42'],
-        ['n', '2'],
-        ['guidance', '-1.5'],
-        ['stream', 'false'],
-      ] as const),
-      ...([
-        ['size', '1024x1024'],
-        ['seconds', '8'],
-        ['version', '007'],
-      ] as const),
-      ...([
-        ['image[]', png],
-        ['image[]', png],
-        ['mask', png],
-      ] as const),
-      ...([
-        ['input_reference[file_id]', 'file_1'],
-        ['tag', 'a'],
-        ['tag', 'b'],
-        ['only[]', 'x'],
-      ] as const),
+      ['model', 'm'],
+      ['prompt', '42'],
+      ['n', '2'],
+      ['guidance', '-1.5'],
+      ['stream', 'false'],
+      ['size', '1024x1024'],
+      ['seconds', '8'],
+      ['version', '007'],
+      ['image[]', png],
+      ['image[]', png],
+      ['mask', png],
+      ['input_reference[file_id]', 'file_1'],
+      ['tag', 'a'],
+      ['tag', 'b'],
+      ['only[]', 'x'],
     );
     const uri = 'data:image/png;base64,cG5n';
     expect((await send(form)).json.echo).toEqual({

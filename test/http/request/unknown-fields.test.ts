@@ -171,8 +171,11 @@ describe('fields that only one vendor knows', () => {
           thinking: { block_binding: { prefix_mismatch_behavior: 'drop_block' } },
         },
         paths: [
-          ...['context_management', 'thinking.block_binding', 'messages.0.output_config'],
-          ...['tools.0.defer_loading', 'tools.0.input_examples'],
+          'context_management',
+          'thinking.block_binding',
+          'messages.0.output_config',
+          'tools.0.defer_loading',
+          'tools.0.input_examples',
         ],
       },
       tools: [{ vendor: { defer_loading: true, input_examples: [{ a: 1 }] } }],

@@ -144,7 +144,9 @@ describe('an unknown field of a client of Google', () => {
       200,
       [
         'contents.0.parts.0.thoughtSignature',
-        ...['generationConfig.imageConfig.personGeneration', 'generationConfig.seed', 'generationConfig.temperature'],
+        'generationConfig.imageConfig.personGeneration',
+        'generationConfig.seed',
+        'generationConfig.temperature',
         'safetySettings',
       ],
     ]);

@@ -82,8 +82,18 @@ afterAll(async () => {
 afterEach(() => run(db, 'drop trigger if exists test_refuse_audit on audit_entry'));
 
 const newChannel = (name: string) => [
-  ...['channels', 'add', '--name', name, '--adapter', 'fal', '--base-url', 'https://upstream.example'],
-  ...['--credential', 'fal-secret', '--groups', 'images'],
+  'channels',
+  'add',
+  '--name',
+  name,
+  '--adapter',
+  'fal',
+  '--base-url',
+  'https://upstream.example',
+  '--credential',
+  'fal-secret',
+  '--groups',
+  'images',
 ];
 
 const newSilence = [
@@ -99,18 +109,16 @@ const newSilence = [
 ];
 
 const newOperator = (subject: string) => [
-  ...[
-    'operators',
-    'add',
-    '--issuer',
-    'https://id.example.com',
-    '--subject',
-    subject,
-    '--role',
-    'viewer',
-    '--name',
-    'Grace',
-  ],
+  'operators',
+  'add',
+  '--issuer',
+  'https://id.example.com',
+  '--subject',
+  subject,
+  '--role',
+  'viewer',
+  '--name',
+  'Grace',
 ];
 
 const newPlan = (name: string): string[] => ['plans', 'create', '--name', name, '--rules', ids.rules];
@@ -129,8 +137,16 @@ const changes: Record<string, () => string[]> = {
   'credits.add': () => ['credits', 'add', '--project', ids.project, '--amount', '5', '--reference', 'second'],
   'credits.redeem': () => ['credits', 'redeem', '--project', ids.project, '--code', 'a-code'],
   'credits.deduct': () => [
-    ...['credits', 'deduct', '--project', ids.project, '--amount', '5', '--reference', 'chargeback 1'],
-    ...['--reason', 'the bank took it back'],
+    'credits',
+    'deduct',
+    '--project',
+    ids.project,
+    '--amount',
+    '5',
+    '--reference',
+    'chargeback 1',
+    '--reason',
+    'the bank took it back',
   ],
   'plans.create': () => newPlan('second'),
   'plans.set': () => ['plans', 'set', 'first', '--rules', ids.rules],

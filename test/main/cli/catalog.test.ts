@@ -221,7 +221,7 @@ describe('tollgate catalog', () => {
     writeFileSync(prices, JSON.stringify(listed));
     const written = await json(
       z.looseObject({ ok: z.boolean(), files: z.array(z.string()) }),
-      [...['catalog', 'compare', copy, '--prices', prices, '--write']],
+      ['catalog', 'compare', copy, '--prices', prices, '--write'],
       { env },
     );
     expect(written.files.map((path) => basename(path))).toEqual(['mistral-ai.yaml', 'openai.yaml']);

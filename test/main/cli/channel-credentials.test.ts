@@ -52,8 +52,18 @@ async function secretsOf(name: string): Promise<string[]> {
 async function pool(name: string, ...secrets: [string, ...string[]]): Promise<string> {
   const [first, ...more] = secrets;
   const { channel_id: id } = await done(
-    ...['channels', 'add', '--name', name, '--adapter', 'openai', '--base-url', 'https://upstream.example/v1'],
-    ...['--credential', first, '--groups', 'chat'],
+    'channels',
+    'add',
+    '--name',
+    name,
+    '--adapter',
+    'openai',
+    '--base-url',
+    'https://upstream.example/v1',
+    '--credential',
+    first,
+    '--groups',
+    'chat',
   );
   for (const secret of more) await done('channels', 'set', name, '--credential-add', secret);
   return z.string().parse(id);

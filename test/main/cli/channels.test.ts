@@ -38,8 +38,18 @@ async function credentialOf(channelId: unknown): Promise<string> {
 }
 
 const adding = (name: string, ...more: string[]) => [
-  ...['channels', 'add', '--name', name, '--adapter', 'openai', '--base-url', 'https://upstream.example/v1'],
-  ...['--credential', 'sk-first', '--groups', 'chat'],
+  'channels',
+  'add',
+  '--name',
+  name,
+  '--adapter',
+  'openai',
+  '--base-url',
+  'https://upstream.example/v1',
+  '--credential',
+  'sk-first',
+  '--groups',
+  'chat',
   ...more,
 ];
 

@@ -41,8 +41,16 @@ describe('tollgate credits deduct', () => {
     const { projectId } = await operator.project({ credits: 100 });
     const deduct = (amount: string) =>
       tollgate(
-        ...['credits', 'deduct', '--project', projectId, '--amount', amount],
-        ...['--reference', 'cb-1', '--reason', 'charged back'],
+        'credits',
+        'deduct',
+        '--project',
+        projectId,
+        '--amount',
+        amount,
+        '--reference',
+        'cb-1',
+        '--reason',
+        'charged back',
       );
     const account = { project_id: projectId, balance: -20, reserved: 0 };
     expect(await deduct('120')).toEqual({ code: 0, printed: account });

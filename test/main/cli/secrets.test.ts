@@ -35,7 +35,12 @@ describe('tollgate secrets reseal', () => {
     const channel = ['--adapter', 'fal', '--base-url', 'https://upstream.example', '--groups', 'images'];
     const { printed: added } = await tollgate(
       oldKey,
-      ...['channels', 'add', '--name', 'sealed', '--credential', 'fal-secret'],
+      'channels',
+      'add',
+      '--name',
+      'sealed',
+      '--credential',
+      'fal-secret',
       ...channel,
     );
     const more = ['channels', 'set', 'sealed', '--credential-add', 'fal-second'];

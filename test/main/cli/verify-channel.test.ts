@@ -29,8 +29,18 @@ beforeAll(async () => {
   const groups = [...new Set(catalog.flatMap((entry) => entry.private.groups))].join(',');
   for (const family of Object.keys(adapterFamilies)) {
     await done(
-      ...['channels', 'add', '--name', `sandbox-a-${family}`, '--adapter', family, '--groups', groups],
-      ...['--base-url', `${sandbox.url}/sandbox-a/${family}`, '--credential', 'access:secret'],
+      'channels',
+      'add',
+      '--name',
+      `sandbox-a-${family}`,
+      '--adapter',
+      family,
+      '--groups',
+      groups,
+      '--base-url',
+      `${sandbox.url}/sandbox-a/${family}`,
+      '--credential',
+      'access:secret',
     );
   }
 });
@@ -42,8 +52,16 @@ const useCatalog = (entries: readonly CatalogEntry[]) =>
 
 describe('tollgate channels probe', () => {
   const args = (baseUrl: string, credential = 'access:secret') => [
-    ...['channels', 'probe', '--adapter', 'openai', '--groups', 'chat,images'],
-    ...['--base-url', baseUrl, '--credential', credential],
+    'channels',
+    'probe',
+    '--adapter',
+    'openai',
+    '--groups',
+    'chat,images',
+    '--base-url',
+    baseUrl,
+    '--credential',
+    credential,
   ];
   const probed = (url: string) => tollgate(...args(url));
 

@@ -138,7 +138,10 @@ describe('checkUrl', () => {
 
   it('narrows the ports of a callback to 443 and the configured ones', () => {
     expect(['', ':8443', ':9443', ':1024'].map((port) => reasonFor(`https://hooks.example${port}/`))).toEqual([
-      ...['accepted', 'accepted', 'port', 'port'],
+      'accepted',
+      'accepted',
+      'port',
+      'port',
     ]);
   });
 

@@ -78,10 +78,12 @@ describe('the size of a PDF', () => {
 
   const doubling = Array.from({ length: 40 }, (_, index) => tree(100 + index, `${101 + index} 0 R ${101 + index} 0 R`));
   const unknown: Record<string, Buffer> = {
-    'is encrypted': assembled([...[catalog, tree(2, '3 0 R'), page(3)], 'trailer << /Encrypt 7 0 R >>\n']),
+    'is encrypted': assembled([catalog, tree(2, '3 0 R'), page(3), 'trailer << /Encrypt 7 0 R >>\n']),
     'writes its names in numbers': assembled([catalog, object(2, '<< /K#69ds [3 0 R] >>'), page(3)]),
     'compresses a text in a way that is not read here': assembled([
-      ...[catalog, tree(2, '3 0 R'), page(3)],
+      catalog,
+      tree(2, '3 0 R'),
+      page(3),
       rawStream(9, Buffer.from('xx'), '/Filter /LZWDecode'),
     ]),
     'names its filter elsewhere': assembled([
@@ -113,7 +115,9 @@ describe('the size of a PDF', () => {
       stream(9, ' '.repeat(20_000_000)),
     ]),
     'shows long texts for single characters': assembled([
-      ...[catalog, tree(2, '3 0 R'), page(3)],
+      catalog,
+      tree(2, '3 0 R'),
+      page(3),
       stream(9, `begincmap 1 beginbfchar <01> <${'0041'.repeat(100)}> endbfchar`),
     ]),
     'has more text between its streams than is read': assembled([

@@ -72,18 +72,26 @@ describe('the shipped catalog', () => {
     const members = new Set(entries.flatMap(({ model }) => Object.keys(model.parameters)));
     expect([...members].sort()).toEqual(
       [
-        ...['prompt', 'image', 'video_url', 'audio_url', 'reference_images', 'negative_prompt', 'messages', 'stream'],
-        ...[
-          'temperature',
-          'max_tokens',
-          'variants',
-          'generate_audio',
-          'img_size',
-          'aspect_ratio',
-          'duration',
-          'resolution',
-        ],
-        ...['veo31_variant', 'pricingRules', 'fields', 'examples'],
+        'prompt',
+        'image',
+        'video_url',
+        'audio_url',
+        'reference_images',
+        'negative_prompt',
+        'messages',
+        'stream',
+        'temperature',
+        'max_tokens',
+        'variants',
+        'generate_audio',
+        'img_size',
+        'aspect_ratio',
+        'duration',
+        'resolution',
+        'veo31_variant',
+        'pricingRules',
+        'fields',
+        'examples',
       ].sort(),
     );
     expect(entries.some(({ model }) => model.catalogVisible !== undefined)).toBe(true);

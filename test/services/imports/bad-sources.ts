@@ -133,9 +133,12 @@ export const servers = [
 ];
 
 export const sources: readonly Source[] = [
-  ...[sqlite('one-api'), sqlite('new-api')],
-  ...[dump('one-api', 'one-api/one-api.mysql.sql'), dump('new-api', 'new-api/new-api.mysql.sql')],
-  ...[dump('one-api', 'one-api/one-api.postgres.sql'), dump('new-api', 'new-api/new-api.postgres.sql')],
+  sqlite('one-api'),
+  sqlite('new-api'),
+  dump('one-api', 'one-api/one-api.mysql.sql'),
+  dump('new-api', 'new-api/new-api.mysql.sql'),
+  dump('one-api', 'one-api/one-api.postgres.sql'),
+  dump('new-api', 'new-api/new-api.postgres.sql'),
   dump('litellm', 'litellm/litellm.sql.gz'),
   ...servers,
 ];

@@ -16,8 +16,14 @@ import { compileCache, nodeBinary, projectFolder } from '../../support/program.t
 const seed = randomInt(2 ** 31);
 const kills = 10;
 const tables = [
-  ...['import_item', 'project', 'ledger_entry', 'api_key', 'api_key_secret', 'audit_entry'],
-  ...['channel', 'channel_credential'],
+  'import_item',
+  'project',
+  'ledger_entry',
+  'api_key',
+  'api_key_secret',
+  'audit_entry',
+  'channel',
+  'channel_credential',
 ] as const;
 
 let undisturbed: TestHome;
