@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporal } from '../scripts/find-temporal.mjs';
 import { startPostgres } from '../packages/dev-stack/src/servers/postgres.ts';
-import { startGuardian } from '../src/main/processes/start-guardian.ts';
+import { startGuardian } from '../packages/dev-stack/src/processes/start-guardian.ts';
 import { startTemporal } from '../packages/dev-stack/src/servers/temporal.ts';
 
 export interface BenchServers {

@@ -6,7 +6,7 @@ import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { unprivileged } from '../../packages/dev-stack/src/servers/postgres-account.ts';
 import { startPostgres, type PostgresServer } from '../../packages/dev-stack/src/servers/postgres.ts';
-import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { projectFolder } from '../support/program.ts';
 
 const certificates = join(projectFolder, 'test/support/certificates');

@@ -9,7 +9,7 @@ import { findTemporal } from '../../scripts/find-temporal.mjs';
 import { unprivileged } from '../../packages/dev-stack/src/servers/postgres-account.ts';
 import { startPostgres, type PostgresServer } from '../../packages/dev-stack/src/servers/postgres.ts';
 import { startTemporal, type TemporalServer } from '../../packages/dev-stack/src/servers/temporal.ts';
-import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { lightTemporal } from '../support/light-temporal.ts';
 
 /** PostgreSQL with an archive of its WAL, and Temporal. Both keep their ports. */

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres, type PostgresServer } from '../../packages/dev-stack/src/servers/postgres.ts';
-import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { startTemporal, type TemporalServer } from '../../packages/dev-stack/src/servers/temporal.ts';
 import { lightTemporal } from '../support/light-temporal.ts';
 import { chooseOwnPort } from '../support/own-port.ts';

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { startPostgres, type PostgresServer } from '../../packages/dev-stack/src/servers/postgres.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { readWorkInHand } from '../../src/db/tasks/work-in-hand.ts';
-import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { createAdminToken } from '../../src/services/operators/create-admin-token.ts';
 import { startCountingProxy, type CountingProxy } from '../support/counting-proxy.ts';
 import { eventually } from '../support/eventually.ts';

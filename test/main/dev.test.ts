@@ -9,7 +9,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { takeHomeLock } from '../../packages/dev-stack/src/home-lock.ts';
 import { createSupervisor, type RunningChild } from '../../src/main/processes/supervisor.ts';
-import { processStart } from '../../src/main/processes/process-identity.ts';
+import { processStart } from '../../packages/dev-stack/src/processes/process-identity.ts';
 import { ownPortsOfStart } from '../support/own-port.ts';
 
 const DevFile = z.object({

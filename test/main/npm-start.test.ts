@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32, inflateSync } from 'node:zlib';
 import { z } from 'zod';
-import { processStart } from '../../src/main/processes/process-identity.ts';
+import { processStart } from '../../packages/dev-stack/src/processes/process-identity.ts';
 import { Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { ownPortsOfStart } from '../support/own-port.ts';

@@ -18,8 +18,8 @@ import pg from 'pg';
 import { cachedTemporal, checkTemporal, findTemporal } from '../../scripts/find-temporal.mjs';
 import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { startPostgres } from '../../packages/dev-stack/src/servers/postgres.ts';
-import { processStart } from '../../src/main/processes/process-identity.ts';
-import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { processStart } from '../../packages/dev-stack/src/processes/process-identity.ts';
+import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { startTemporal } from '../../packages/dev-stack/src/servers/temporal.ts';
 
 const temporalBinary = process.env.TEST_TEMPORAL_BINARY ?? '';
@@ -214,7 +214,7 @@ describe('the guardian', () => {
     mkdirSync(watched);
     const victim = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
     const ended = new Promise((resolve) => victim.once('exit', (_code, signal) => resolve(signal)));
-    const guardian = new URL('../../src/main/processes/start-guardian.ts', import.meta.url).href;
+    const guardian = new URL('../../packages/dev-stack/src/processes/start-guardian.ts', import.meta.url).href;
     const parent = spawn(
       process.execPath,
       [

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { nodeBinary, projectFolder } from './program.ts';
 
 /** The code of the last release, in a folder of its own. It runs with the packages of this release. */

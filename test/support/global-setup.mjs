@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { findTemporal } from '../../scripts/find-temporal.mjs';
 import { startPostgres } from '../../packages/dev-stack/src/servers/postgres.ts';
-import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { startTemporal } from '../../packages/dev-stack/src/servers/temporal.ts';
 import { lightTemporal } from './light-temporal.ts';
 import { projectFolder } from './program.ts';

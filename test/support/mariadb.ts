@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { unprivileged } from '../../packages/dev-stack/src/servers/postgres-account.ts';
-import { launch, untilReady } from '../../src/main/processes/launch.ts';
-import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { launch, untilReady } from '../../packages/dev-stack/src/processes/launch.ts';
+import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { chooseOwnPort } from './own-port.ts';
 
 export interface Mariadb {

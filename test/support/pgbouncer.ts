@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unprivileged } from '../../packages/dev-stack/src/servers/postgres-account.ts';
-import { launch, untilReady } from '../../src/main/processes/launch.ts';
-import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { launch, untilReady } from '../../packages/dev-stack/src/processes/launch.ts';
+import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { chooseOwnPort } from './own-port.ts';
 import pg from 'pg';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { findTemporal } from '../../../scripts/find-temporal.mjs';
 import { startPostgres } from './servers/postgres.ts';
-import type { Guardian } from '../../../src/main/processes/start-guardian.ts';
+import type { Guardian } from './processes/start-guardian.ts';
 import { startTemporal, temporalFile } from './servers/temporal.ts';
 import type { Ports } from './dev-ports.ts';
 import { startNodeChild, type NodeChildOptions } from './node-child.ts';

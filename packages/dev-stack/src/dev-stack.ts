@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { settings } from '../../../src/config/load-config.ts';
-import { startGuardian, type Guardian } from '../../../src/main/processes/start-guardian.ts';
+import { startGuardian, type Guardian } from './processes/start-guardian.ts';
 import { banner } from './banner.ts';
 import { devEnvironment, refuseOpenHost, withoutProviderKeys } from './dev-environment.ts';
 import { claimHome, removeDevFacts, removeState, writeDevFacts, type DevFacts } from './dev-home.ts';

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { processStart } from '../../../src/main/processes/process-identity.ts';
-import { stopProcess } from '../../../src/main/processes/stop-process.ts';
+import { processStart } from './processes/process-identity.ts';
+import { stopProcess } from './processes/stop-process.ts';
 import { readJsonFile, writePrivate } from '../../../src/main/dev-home/json-file.ts';
 
 const Former = z.record(z.string(), z.object({ pid: z.number().int(), start: z.string() }));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { processStart } from '../../../src/main/processes/process-identity.ts';
+import { processStart } from './processes/process-identity.ts';
 import { parseJson, readTextFile } from '../../../src/main/dev-home/json-file.ts';
 
 export type HomeLock =

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { nodeFlagsOf } from '../../../src/main/node-flags.ts';
-import { launch, type LaunchedProcess } from '../../../src/main/processes/launch.ts';
-import type { Guardian } from '../../../src/main/processes/start-guardian.ts';
+import { launch, type LaunchedProcess } from './processes/launch.ts';
+import type { Guardian } from './processes/start-guardian.ts';
 import { parseJson } from '../../../src/main/dev-home/json-file.ts';
 
 export interface NodeChildOptions {

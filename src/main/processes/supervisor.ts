@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LaunchedProcess } from './launch.ts';
 
 /** A child process that can be restarted. */
 export interface ChildPlan<Child extends RunningChild = RunningChild> {
@@ -8,7 +7,13 @@ export interface ChildPlan<Child extends RunningChild = RunningChild> {
   start: () => Promise<Child>;
 }
 
-export type RunningChild = Pick<LaunchedProcess, 'pid' | 'exited' | 'stop'>;
+export interface RunningChild {
+  pid: number;
+  /** Resolves once it has ended, with a description: "ended with code 1", "was ended by SIGKILL". Never rejects. */
+  exited: Promise<string>;
+  /** Sends SIGTERM and resolves when it has ended. */
+  stop(): Promise<void>;
+}
 
 export interface SupervisorOptions {
   say: (text: string) => void;

@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { choosePort } from '../../../../src/main/processes/choose-port.ts';
-import { launch, untilReady, type LaunchedProcess } from '../../../../src/main/processes/launch.ts';
+import { launch, untilReady, type LaunchedProcess } from '../processes/launch.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { unprivileged, type Account } from './postgres-account.ts';
-import { processCommand, processStart } from '../../../../src/main/processes/process-identity.ts';
-import type { Guardian } from '../../../../src/main/processes/start-guardian.ts';
-import { stopProcess } from '../../../../src/main/processes/stop-process.ts';
+import { processCommand, processStart } from '../processes/process-identity.ts';
+import type { Guardian } from '../processes/start-guardian.ts';
+import { stopProcess } from '../processes/stop-process.ts';
 
 export interface PostgresOptions {
   /** The data folder. Created and initialised if missing. Its parent must exist. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { choosePort } from '../../../../src/main/processes/choose-port.ts';
-import { launch, untilReady, type LaunchedProcess } from '../../../../src/main/processes/launch.ts';
-import type { Guardian } from '../../../../src/main/processes/start-guardian.ts';
+import { launch, untilReady, type LaunchedProcess } from '../processes/launch.ts';
+import type { Guardian } from '../processes/start-guardian.ts';
 
 export interface TemporalOptions {
   /** The path of the Temporal CLI. */

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunningChild } from '../../../../src/main/processes/supervisor.ts';
 import { processStart } from './process-identity.ts';
 import type { Guardian } from './start-guardian.ts';
 import { stopProcess } from './stop-process.ts';
@@ -22,12 +23,9 @@ export interface LaunchOptions {
 }
 
 /** A started child process. */
-export interface LaunchedProcess {
-  pid: number;
-  /** Resolves once it has ended, with a description: "ended with code 1", "was ended by SIGKILL". Never rejects. */
-  exited: Promise<string>;
+export interface LaunchedProcess extends RunningChild {
   hasExited(): boolean;
-  /** Sends SIGTERM and kills it after its grace. Resolves when it has ended. */
+  /** Sends its stop signal and kills it after its grace. Resolves when it has ended. */
   stop(): Promise<void>;
   /** The last lines of its log since its start. */
   logTail(): string;
