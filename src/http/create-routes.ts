@@ -1,10 +1,10 @@
 import type { Deps } from '../deps.ts';
 import type { FairBudget } from '../platform/fair-budget.ts';
 import type { ImageDecoder } from '../platform/media/decode-image.ts';
-import type { EarlyHangUps } from '../services/chat/early-hang-ups.ts';
-import type { LiveChats } from '../services/chat/live-chats.ts';
-import type { RetryBudget } from '../services/chat/retry-budget.ts';
-import type { UndeliveredChats } from '../services/chat/undelivered-chats.ts';
+import type { EarlyHangUps } from '../services/chat/state/early-hang-ups.ts';
+import type { LiveChats } from '../services/chat/state/live-chats.ts';
+import type { RetryBudget } from '../services/chat/state/retry-budget.ts';
+import type { UndeliveredChats } from '../services/chat/state/undelivered-chats.ts';
 import type { StorageGuard } from '../services/files/storage-guard.ts';
 import type { TaskAdmission } from '../services/tasks/create/task-admission.ts';
 import type { HttpDeps } from './http-deps.ts';

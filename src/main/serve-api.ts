@@ -3,10 +3,10 @@ import { createTaskAdmission } from '../services/tasks/create/task-admission.ts'
 import { createDetailRecorder } from '../services/requests/detail-recorder.ts';
 import { createStorageGuard } from '../services/files/storage-guard.ts';
 import { UPLOAD_STORED_MAX_BYTES } from '../services/files/upload-image.ts';
-import { createEarlyHangUps } from '../services/chat/early-hang-ups.ts';
-import { createRetryBudget } from '../services/chat/retry-budget.ts';
-import { createLiveChats } from '../services/chat/live-chats.ts';
-import { createUndeliveredChats } from '../services/chat/undelivered-chats.ts';
+import { createEarlyHangUps } from '../services/chat/state/early-hang-ups.ts';
+import { createRetryBudget } from '../services/chat/state/retry-budget.ts';
+import { createLiveChats } from '../services/chat/state/live-chats.ts';
+import { createUndeliveredChats } from '../services/chat/state/undelivered-chats.ts';
 import { createSignedFiles } from '../services/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';

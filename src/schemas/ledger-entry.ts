@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { chatEndReasons, sentenceOf, type ChatEndReason } from '../domain/chat/chat-end-reason.ts';
+import { entryKinds } from '../domain/ledger/entry-kind.ts';
 import { taskErrorTable, type TaskErrorCode } from '../domain/tasks/task.ts';
 import { listOf } from './list.ts';
 import { timestamp } from './time.ts';
@@ -20,7 +21,7 @@ export const LedgerEntrySchema = z
   .object({
     entry_id: z.string(),
     at: timestamp,
-    kind: z.enum(['topup', 'settle', 'refund', 'adjust', 'deduct', 'expiry']),
+    kind: z.enum(entryKinds),
     credits: z.int().describe('Negative if the entry takes credits.'),
     balance_after: z.int().describe('The balance before plus `credits`, reserved credits included.'),
     task_id: z.string().nullable(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { deliveryStates } from '../domain/callbacks/delivery-state.ts';
+import { recordedOutcomes } from '../domain/channels/upstream.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { taskErrorTable, taskStatuses, taskTypes } from '../domain/tasks/task.ts';
 import { listOf } from './list.ts';
@@ -97,7 +98,7 @@ export const AttemptList = z
         id: z.string(),
         object: z.literal('attempt'),
         n: z.int(),
-        outcome: z.enum(['ok', 'refused', 'transient', 'unknown', 'canceled']).nullable(),
+        outcome: z.enum(recordedOutcomes).nullable(),
         error: z.string().nullable().describe('The class of the error.'),
         status: z.int().nullable().describe("The provider's HTTP status, if it answered."),
         started_at: timestamp,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
-import { showChat, type ChatCall } from '../../services/chat/show-chat.ts';
+import { showChat, type ChatCall } from '../../services/chat/show/show-chat.ts';
 import { chatOutcomes } from '../../db/chat/chats.ts';
 import { chatPosition } from '../../db/chat/list-chats.ts';
 import type { RequestView } from '../../db/requests/request-filter.ts';

@@ -13,7 +13,7 @@ export const ModelRow = z
     id: z.string(),
     display_name: z.string(),
     owned_by: z.string(),
-    type: z.enum(['image', 'video', 'chat']),
+    type: ReadEntry.shape.type,
     state: modelStateOf,
     ends_on: z.string().nullable().describe('The first day (UTC) on which it is not sold any more.'),
     pricing: ReadEntry.shape.pricing,
@@ -86,7 +86,7 @@ export const CatalogCheck = z
     data: z.array(
       z.object({
         model: z.string(),
-        type: z.enum(['image', 'video', 'chat']),
+        type: ReadEntry.shape.type,
         status: z.string(),
         state: modelStateOf,
         loss_ok: z.record(z.string(), z.string()).describe('Why the model may lose, by family.'),

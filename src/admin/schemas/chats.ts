@@ -3,6 +3,7 @@ import { EndReason, LedgerEntrySchema } from '../../schemas/ledger-entry.ts';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { nullableTokenParts } from '../../schemas/token-parts.ts';
 import { chatOutcomes } from '../../db/chat/chats.ts';
+import { attemptOutcomes } from '../../domain/channels/upstream.ts';
 import { costUnknown, unknownCosts } from './costs.ts';
 import { keyId, projectId, requestId } from './ids.ts';
 
@@ -50,7 +51,7 @@ const ChatCall = z
   .object({
     n: z.int(),
     channel: z.string(),
-    outcome: z.enum(['ok', 'refused', 'transient', 'unknown']).nullable().describe('Null while it runs.'),
+    outcome: z.enum(attemptOutcomes).nullable().describe('Null while it runs.'),
     error_class: z.string().nullable(),
     status: z.int().nullable().describe("The provider's HTTP status, if it answered."),
     detail: z.string().nullable().describe('The code of the error. Never what the prompt or the answer says.'),

@@ -27,7 +27,7 @@ export const ChangedPlan = z.object({ name, rules, changed, warnings }).meta({ i
 
 export const DeletedPlan = z.object({ name, deleted: z.literal(true) }).meta({ id: 'DeletedPlan' });
 
-const { pricing } = ReadEntry.shape;
+const { pricing, type } = ReadEntry.shape;
 const { pricingRules } = ReadParameters.shape;
 const Prices = z.object({ pricing, pricingRules });
 
@@ -38,7 +38,7 @@ export const PlanPreview = z
       z
         .object({
           model: z.string(),
-          type: z.enum(['image', 'video', 'chat']),
+          type,
           status: z.string(),
           state: modelStateOf,
           rule: z

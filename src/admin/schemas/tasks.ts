@@ -3,6 +3,7 @@ import { Delivery } from '../../schemas/delivery.ts';
 import { LedgerEntrySchema } from '../../schemas/ledger-entry.ts';
 import { Task, TaskCredits } from '../../schemas/task.ts';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
+import { recordedOutcomes } from '../../domain/channels/upstream.ts';
 import { taskErrorTable, taskStatuses, taskTypes, type TaskErrorCode } from '../../domain/tasks/task.ts';
 import { changed } from './changed.ts';
 import { costUnknown, unknownCosts } from './costs.ts';
@@ -37,7 +38,7 @@ const AttemptDetail = z
   .object({
     n: z.int(),
     channel: z.string(),
-    outcome: z.enum(['ok', 'refused', 'transient', 'unknown', 'canceled']).nullable().describe('Null while it runs.'),
+    outcome: z.enum(recordedOutcomes).nullable().describe('Null while it runs.'),
     error_class: z.string().nullable(),
     status: z.int().nullable().describe("The provider's HTTP status, if it answered."),
     detail: z

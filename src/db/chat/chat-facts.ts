@@ -1,4 +1,5 @@
 import type { ChargeReason, RefundReason } from '../../domain/chat/chat-end-reason.ts';
+import type { AttemptOutcome } from '../../domain/channels/upstream.ts';
 import type { TokenUsage } from '../../domain/catalog/token-classes.ts';
 import type { IdempotencyBinding } from '../idempotency.ts';
 
@@ -20,7 +21,7 @@ export interface ChatAdmissionRequest {
 
 export interface AttemptEnding {
   attemptId: string;
-  outcome: 'ok' | 'refused' | 'transient' | 'unknown';
+  outcome: AttemptOutcome;
   errorClass: string | null;
   status: number | null;
   detail: string | null;

@@ -1,6 +1,7 @@
 import type { ImportedKey, ImportedOwner } from '../../domain/imports/imported.ts';
 import type { JsonValue } from '../../domain/json.ts';
 import type { Database, Statements } from '../database.ts';
+import { recordAudits } from '../operators/audit.ts';
 
 export type ImportKind = 'project' | 'key' | 'channel';
 
@@ -218,32 +219,28 @@ async function addKeys(inside: Statements, keys: readonly NewImportedKey[]): Pro
   );
 }
 
-async function addAudit(
+const addAudit = (
   inside: Statements,
   { source, actor, owners, keys }: { source: string; actor: string; owners: NewOwner[]; keys: NewImportedKey[] },
-): Promise<void> {
-  const entries = [
+): Promise<void> =>
+  recordAudits(inside, [
     ...owners.map(({ owner, projectId }) => ({
+      actor,
       action: 'projects.import',
       subject: projectId,
+      before: null,
       after: { name: owner.name, status: owner.enabled ? 'active' : 'disabled', balance: owner.credits },
       detail: { source, id: owner.id, reference: importReference(source, owner.id) },
     })),
     ...keys.map(({ key, keyId, projectId, settings }) => ({
+      actor,
       action: 'keys.import',
       subject: keyId,
-      after: { project_id: projectId, budget: key.budget, ...settings },
+      before: null,
+      after: { projectId, budget: key.budget, ...settings },
       detail: { source, id: key.id },
     })),
-  ];
-  await inside.query(
-    'audit-import',
-    `insert into audit_entry (actor, action, subject, before, after, detail)
-     select $1, x.action, x.subject, null, x.after, x.detail
-     from jsonb_to_recordset($2::jsonb) as x(action text, subject text, after jsonb, detail jsonb)`,
-    [actor, JSON.stringify(entries)],
-  );
-}
+  ]);
 
 /** Notes the id that a channel will have, before it is written; false if another run did. */
 export const noteImportedChannel = (

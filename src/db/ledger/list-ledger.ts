@@ -1,4 +1,5 @@
 import type { ChatEndReason } from '../../domain/chat/chat-end-reason.ts';
+import type { EntryKind } from '../../domain/ledger/entry-kind.ts';
 import type { Page } from '../../domain/page.ts';
 import type { TaskErrorCode } from '../../domain/tasks/task.ts';
 import { boundedText, CLIENT_PAGE_BYTES_MAX } from '../bounded-page.ts';
@@ -26,7 +27,7 @@ export interface LedgerEntry {
   id: number;
   /** Unix seconds. */
   at: number;
-  kind: 'topup' | 'settle' | 'refund' | 'adjust' | 'deduct' | 'expiry';
+  kind: EntryKind;
   /** What the entry adds to the account, negative if it takes. */
   credits: number;
   balanceAfter: number;

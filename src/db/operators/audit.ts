@@ -15,20 +15,24 @@ export interface AuditedChange {
 }
 
 /** Records what an operator did. A change is recorded in its own transaction, so that neither exists without the other. */
-export async function recordAudit(
-  inside: Statements,
-  { actor, action, subject, before, after, detail = {} }: AuditedChange,
-): Promise<void> {
+export const recordAudit = (inside: Statements, change: AuditedChange): Promise<void> => recordAudits(inside, [change]);
+
+/** Records several changes of one transaction. What they changed stands under the names of the columns. */
+export async function recordAudits(inside: Statements, changes: readonly AuditedChange[]): Promise<void> {
+  const rows = changes.map(({ before, after, detail = {}, ...change }) => ({
+    ...change,
+    before: before && toColumns(before),
+    after: after && toColumns(after),
+    detail: toColumns(detail),
+  }));
   await inside.query(
-    'record-audit',
+    'record-audits',
     `insert into audit_entry (actor, action, subject, before, after, detail)
-     values ($1, $2, $3, $4::jsonb, $5::jsonb, $6::jsonb)`,
-    [actor, action, subject, jsonOf(before), jsonOf(after), jsonOf(detail)],
+     select x.actor, x.action, x.subject, x.before, x.after, x.detail
+     from jsonb_to_recordset($1::jsonb) as x(actor text, action text, subject text, before jsonb, after jsonb, detail jsonb)`,
+    [JSON.stringify(rows)],
   );
 }
-
-/** Under the names of the columns. */
-const jsonOf = (facts: object | null): string | null => facts && JSON.stringify(toColumns(facts));
 
 /** The given settings of a change, with their values before and after it. */
 export function changesOf<T extends object>(

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../domain/json.ts';
-import type { AttemptOutcome, ErrorClass } from '../../domain/channels/upstream.ts';
+import type { ErrorClass, RecordedOutcome } from '../../domain/channels/upstream.ts';
 import type { Database } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 export interface AttemptDetail {
   n: number;
   channel: string;
-  outcome: AttemptOutcome | 'canceled' | null;
+  outcome: RecordedOutcome | null;
   errorClass: string | null;
   status: number | null;
   detail: string | null;

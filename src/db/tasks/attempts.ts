@@ -3,7 +3,7 @@ import type { BusyChannel } from '../../domain/channels/channel-health.ts';
 import type { TaskSnapshot } from '../../domain/tasks/task-snapshot.ts';
 import { mediaInputKeys } from '../../domain/catalog/parameter-value.ts';
 import type { TaskOutput, TaskStatus, TaskType } from '../../domain/tasks/task.ts';
-import type { AttemptOutcome, ErrorClass, UpstreamOutput } from '../../domain/channels/upstream.ts';
+import type { ErrorClass, RecordedOutcome, UpstreamOutput } from '../../domain/channels/upstream.ts';
 import { toMembers } from '../column-names.ts';
 import type { Database } from '../database.ts';
 import type { FileDraft } from '../files/files.ts';
@@ -14,7 +14,7 @@ export interface AttemptMemory {
   fence: string;
   /** Whether this call inserted the row. Only then may a submit follow. */
   fresh: boolean;
-  outcome: AttemptOutcome | 'canceled' | null;
+  outcome: RecordedOutcome | null;
   code: string | null;
   operation: JsonObject | null;
   result: UpstreamOutput[] | null;

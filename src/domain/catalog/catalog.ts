@@ -204,12 +204,14 @@ const Private = z.strictObject({
   upstream: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/), Mapping),
 });
 
+export const modelTypes = ['image', 'video', 'chat'] as const;
+
 /** One model of the catalog file: the entry of the specification (§2.1–2.3) and a private part. */
 export const CatalogFileEntry = z.strictObject({
   // Ids are followed by `:generateContent` in paths, so they must not contain a slash or a colon.
   id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'must be letters, digits, ".", "_" and "-"'),
   object: z.literal('model'),
-  type: z.enum(['image', 'video', 'chat']),
+  type: z.enum(modelTypes),
   owned_by: name,
   display_name: name,
   group: name,

@@ -67,6 +67,10 @@ export type ChatRefusalCode = Extract<
 >;
 
 export type AttemptOutcome = Attempt<unknown>['kind'];
+export const attemptOutcomes = ['ok', 'refused', 'transient', 'unknown'] as const satisfies readonly AttemptOutcome[];
+/** What the row of a call may say. Only the jobs of tasks are canceled. */
+export const recordedOutcomes = [...attemptOutcomes, 'canceled'] as const;
+export type RecordedOutcome = (typeof recordedOutcomes)[number];
 
 /** What a file of an answer is by the provider's words. `other`: a thumbnail, a frame, a sound. */
 export type FileKind = 'image' | 'video' | 'other';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { answerOnce } from '../../services/operators/answer-once.ts';
-import { versionOfThing, type ReadThing } from '../../services/operators/based-on.ts';
+import type { ReadThing } from '../../services/operators/based-on.ts';
 import { actorOf } from '../../domain/operators/admin-access.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
@@ -10,7 +10,7 @@ import { includesRole } from '../../domain/operators/role.ts';
 import { isVersioned, sourceOf, type Action, type ActionRoute } from '../../admin/define-action.ts';
 import { snakeCase } from '../../admin/input.ts';
 import { reportType, type Report } from '../../admin/report.ts';
-import type { OpenDeps } from '../../admin/action-deps.ts';
+import type { ActionDeps, OpenDeps } from '../../admin/action-deps.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { adminOf, type AppContext } from '../context.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
@@ -25,6 +25,8 @@ export type ActionRouteDeps = Parameters<typeof answerOnce>[0] & {
   write: <T>(work: (open: OpenDeps) => Promise<T>, thing?: ReadThing) => Promise<T>;
   /** Runs what only reads, with dependencies that may read a replica. */
   read: <T>(work: (open: OpenDeps) => Promise<T>) => Promise<T>;
+  /** The version of a thing, on which a change of it can be based; null if there is no such thing. */
+  versionOf: (db: ActionDeps['database']['db'], thing: Omit<ReadThing, 'version'>) => Promise<string | null>;
 };
 
 /** The route of an action: inputs of the path, and the others in the query of a GET or else in a JSON body. */
@@ -60,7 +62,7 @@ export function actionRoute(name: string, action: Action, route: ActionRoute, de
       const run = (open: OpenDeps) => prepared.run(open, actorOf(adminOf(ctx)));
       const show = async (open: OpenDeps) => {
         // Before the document: the version of a change in between would be newer than what is shown.
-        const shown = thing && (await versionOfThing(await open('database'), thing));
+        const shown = thing && (await deps.versionOf((await open('database')).db, thing));
         if (shown != null) setEtag(ctx, shown);
         return run(open);
       };

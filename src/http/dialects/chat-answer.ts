@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json.ts';
 import { ofEachPart, partsWithin, type TokenPart } from '../../domain/catalog/token-classes.ts';
-import type { ChatAnswered } from '../../services/chat/prepare-chat.ts';
+import type { ChatAnswered } from '../../services/chat/chat-input.ts';
 
 /** A chat's reply and the values that a dialect adds to it. */
 export interface ChatAnswer

@@ -1,4 +1,4 @@
-import type { ChatAnswered } from '../../services/chat/prepare-chat.ts';
+import type { ChatAnswered } from '../../services/chat/chat-input.ts';
 import type { AppContext } from '../context.ts';
 import { wordFor, type DialectWords } from '../dialects/dialect-words.ts';
 import type { Reading } from '../dialects/reading.ts';

@@ -1,6 +1,6 @@
+import type { ChatDeps, ChatInput } from '../../services/chat/chat-input.ts';
 import { completeChat, mayTakeLong } from '../../services/chat/complete-chat.ts';
-import { measuredDocuments } from '../../services/chat/measured-documents.ts';
-import { prepareChat, type ChatDeps, type ChatInput, type PreparedChat } from '../../services/chat/prepare-chat.ts';
+import { measuredDocuments, prepareChat, type PreparedChat } from '../../services/chat/prepare-chat.ts';
 import { findModelFor } from '../../services/catalog/find-model.ts';
 import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../services/chat/idempotent-chat.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';

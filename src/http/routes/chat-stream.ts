@@ -1,6 +1,6 @@
 import { completeChat } from '../../services/chat/complete-chat.ts';
 import { streamChat } from '../../services/chat/stream-chat.ts';
-import type { ChatAnswered } from '../../services/chat/prepare-chat.ts';
+import type { ChatAnswered } from '../../services/chat/chat-input.ts';
 import type { StoredAnswer } from '../../services/chat/idempotent-chat.ts';
 import { isContent, toDeltas } from '../../domain/chat/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';

@@ -1,7 +1,6 @@
 import { findModelFor } from '../../services/catalog/find-model.ts';
-import { carriedTo } from '../../services/chat/carried-to.ts';
-import { measuredDocuments } from '../../services/chat/measured-documents.ts';
-import { prepareChat } from '../../services/chat/prepare-chat.ts';
+import { carriedTo } from '../../services/chat/ask-channel.ts';
+import { measuredDocuments, prepareChat } from '../../services/chat/prepare-chat.ts';
 import type { ChatRequest } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { keyOf, noteModelIn, type AppContext } from '../context.ts';

@@ -1,6 +1,5 @@
 import type { ScheduledJobDeps } from '../../services/scheduled-jobs/scheduled-job-table.ts';
-import { listRuns, presentRun } from '../../services/scheduled-jobs/list-runs.ts';
-import { requestScheduledJob } from '../../services/scheduled-jobs/request-scheduled-job.ts';
+import { listRuns, presentRun, requestScheduledJob } from '../../services/scheduled-jobs/request-scheduled-job.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { scheduledJobNames, type ScheduledJobName } from '../../domain/tasks/scheduled-job.ts';
 import type { AppMiddleware } from '../context.ts';
@@ -77,6 +76,5 @@ const showRuns =
   (deps: ScheduledJobDeps, name: ScheduledJobName): AppMiddleware =>
   async (ctx) => {
     const { limit = 50 } = readRunsQuery(ctx);
-    const runs = await listRuns(deps, name, limit);
-    ctx.body = { data: runs.map(presentRun) };
+    ctx.body = { data: await listRuns(deps, name, limit) };
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { modelTypes } from '../../domain/catalog/catalog.ts';
 import { chatDescriptors } from './check/chat.ts';
 
 /** What a catalog says once for all of its models. */
@@ -30,7 +31,7 @@ export function withCatalogDefaults(item: unknown, { stream = false }: CatalogDe
 
 const Members = z.record(z.string(), z.unknown());
 const Outline = z.looseObject({
-  type: z.enum(['image', 'video', 'chat']),
+  type: z.enum(modelTypes),
   pricing: Members.optional(),
   parameters: Members.optional(),
 });

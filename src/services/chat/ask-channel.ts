@@ -1,11 +1,82 @@
-import { ChatStreamBroken, type Adapter, type ChatStream, type TakePieces } from '../../adapters/channel.ts';
+import {
+  ChatStreamBroken,
+  type Adapter,
+  type ChatStream,
+  type TakePieces,
+  type Upstream,
+} from '../../adapters/channel.ts';
 import { collectReply } from '../../adapters/chat/chat-events.ts';
 import type { Config } from '../../config/load-config.ts';
-import type { ChatReply } from '../../domain/chat/chat.ts';
-import { isContent, type ChatDelta } from '../../domain/chat/chat-stream.ts';
+import type { ChannelRow } from '../../db/channels/channels.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
+import { toUpstreamChat, type ChatReply, type ChatRequest, type UpstreamChat } from '../../domain/chat/chat.ts';
+import { isContent, type ChatDelta } from '../../domain/chat/chat-stream.ts';
+import { carriedBy } from '../../domain/chat/chat-supports.ts';
+import { computedOnce } from '../../domain/computed-once.ts';
+import { usableCredential } from '../channels/unseal-credential.ts';
+import type { ChatDeps, ChatInput } from './chat-input.ts';
+import { supportsOf, type PreparedChat } from './prepare-chat.ts';
 import { ReadOn, type CountsStatus } from './read-on.ts';
-import type { AskChannel } from './try-channels.ts';
+
+/** Calls one channel's adapter. `deadline` is the time of `performance.now()` until which the chat must have its answer or begin one. */
+export type AskChannel<Answer> = (
+  adapter: Adapter,
+  upstream: Upstream,
+  request: UpstreamChat,
+  deadline: number,
+) => Promise<Attempt<Answer>>;
+
+/** Sends the chat to one channel as its family is sent it. */
+export async function callChannel<Answer>(
+  deps: ChatDeps,
+  input: ChatInput,
+  channel: ChannelRow,
+  { ask, deadline }: { ask: AskChannel<Answer>; deadline: number },
+): Promise<Attempt<Answer>> {
+  const adapter = deps.adapters[channel.adapter];
+  const mapping = input.prepared.entry.private.upstream[channel.adapter];
+  if (!adapter || !mapping)
+    throw new Error(`the channel ${channel.name} has no chat adapter or no mapping of the model`);
+  const credential = usableCredential(deps, channel);
+  if (credential === null) {
+    // The credential was changed after the draw.
+    const detail = 'the credential cannot be decrypted; nothing was sent';
+    return { kind: 'transient', errorClass: 'rejected', detail };
+  }
+  const upstream = { channelId: channel.id, baseUrl: channel.baseUrl, credential, requestId: input.requestId };
+  const { request } = carriedTo(deps, input.prepared, channel.adapter);
+  return ask(adapter, upstream, toUpstreamChat(request, mapping), deadline);
+}
+
+interface Carried {
+  request: ChatRequest;
+  leftOut: string[];
+  unsent: string[];
+}
+
+/** What `carriedTo` has computed for a request, by family: it is called when the request is sent, when its answer begins and when it is billed. */
+const carriedByFamily = computedOnce((_request: ChatRequest) => new Map<string, Carried>());
+
+/**
+ * The request as one family is sent it, and all fields of the client that are left out there, by the names of the shared checks. `unsent`: the
+ * parameters that its vendor lacks, of a request that is not tolerant.
+ */
+export function carriedTo(
+  { adapters }: Pick<ChatDeps, 'adapters'>,
+  { entry, request }: Pick<PreparedChat, 'entry' | 'request'>,
+  family: string,
+): Carried {
+  const byFamily = carriedByFamily(request);
+  const before = byFamily.get(family);
+  if (before) return before;
+  const mapping = entry.private.upstream[family];
+  const supports = mapping && supportsOf(adapters, family, mapping.api, mapping.vendor);
+  if (!mapping || !supports) throw new Error(`the family ${family} has no chat or no mapping of the model`);
+  const carried = carriedBy(mapping, supports, request);
+  const whole = { ...carried, leftOut: [...(request.leftOut ?? []), ...carried.leftOut] };
+  byFamily.set(family, whole);
+  return whole;
+}
 
 /** Providers send no headers before the whole answer is there, so this is nearly the time of a whole answer. */
 const headersTimeoutMs = 60_000;

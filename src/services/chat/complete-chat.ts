@@ -1,4 +1,3 @@
-import { firstAttemptId } from '../../db/chat/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels/channels.ts';
 import type { ChatReply } from '../../domain/chat/chat.ts';
 import { refundReasonOf, type RefundReason } from '../../domain/chat/chat-end-reason.ts';
@@ -7,19 +6,12 @@ import { thinksFirst } from '../../domain/chat/reasoning.ts';
 import { cleanedSentence, sharedParam } from '../../domain/chat/reported-refusal.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
-import { askForLong, askForWhole } from './ask-channel.ts';
-import { creditRefusal } from '../ledger/credit-refusal.ts';
-import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
+import { admitChat } from './admit-chat.ts';
+import { askForLong, askForWhole, type AskChannel } from './ask-channel.ts';
+import type { ChatAnswered, ChatDeps, ChatInput } from './chat-input.ts';
 import { refundChat, refundOnError } from './refund-chat.ts';
+import { drawChatChannels, endingOf, tryChatChannels, type ChannelAttempt, type Progress } from './route-chat.ts';
 import { billChat, settleChat } from './settle-chat.ts';
-import {
-  drawChatChannels,
-  endingOf,
-  tryChatChannels,
-  type AskChannel,
-  type Progress,
-  type ChannelAttempt,
-} from './try-channels.ts';
 
 /**
  * Serves one chat. One database call reserves the credits and writes the first attempt's row, then the channels are called, and
@@ -94,7 +86,7 @@ export async function obtainAnswer<Answer>(
 ): Promise<Obtained<Answer> | 'replay'> {
   const deadline = performance.now() + deps.config.chat.deadlineSeconds * 1000;
   const order = await drawChatChannels(deps, input);
-  const progress = await admit(deps, input, order[0]);
+  const progress = await admitChat(deps, input, order[0]);
   if (progress === 'replay') return 'replay';
   const attempted = await refundOnError(deps, input, progress, () =>
     tryChatChannels(deps, input, order, progress, { ask, deadline }),
@@ -116,45 +108,6 @@ export async function obtainAnswer<Answer>(
 const reasonOf = ({ gone, whyGone }: ChatInput, attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>): RefundReason =>
   gone?.aborted && attempt.kind === 'transient' && whyGone ? whyGone() : refundReasonOf(attempt);
 
-/** Holds the credits and begins the first attempt. If that fails or is refused, the claimed channel is released. */
-async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promise<Progress | 'replay'> {
-  const { config } = deps;
-  const modelId = input.prepared.entry.model.id;
-  const admitting = deps.chatLedger.admit({
-    requestId: input.requestId,
-    projectId: input.key.projectId,
-    keyId: input.key.keyId,
-    rpm: input.rateCounted ? null : input.key.rpm,
-    modelId,
-    credits: input.prepared.credits,
-    holdSeconds: config.chat.deadlineSeconds + config.chat.holdExtraSeconds,
-    channelId: first.id,
-    channelName: first.name,
-    idempotency: input.idempotency && { ...input.idempotency, keptSeconds: config.idempotency.keptSeconds },
-  });
-  const { verdict, rate, retryAfterSeconds } = await admitting.catch((error: unknown) => {
-    // Not awaited, because a database that failed the admission would also delay the release.
-    void deps.channels.release(first, modelId);
-    void deps.channels.calls.undo(firstAttemptId(input.requestId));
-    throw error;
-  });
-  if (rate) input.onRate(rate);
-  if (verdict.kind === 'admitted')
-    return { attemptId: firstAttemptId(input.requestId), channelId: first.id, attempt: null };
-  await Promise.all([deps.channels.release(first, modelId), deps.channels.calls.undo(firstAttemptId(input.requestId))]);
-  if (verdict.kind === 'replay') return 'replay';
-  throw await creditRefusal(deps, {
-    code: verdict.code,
-    key: input.key,
-    credits: input.prepared.credits,
-    retryAfterSeconds: retryAfterSeconds ?? retryAfterOf(verdict.code),
-  });
-}
-
-/** Seconds to wait for the end of an earlier request: the one with the same idempotency key, or any of the same API key. */
-const retryAfterOf = (code: string): number | undefined =>
-  code === 'idempotency_in_progress' ? 1 : code === 'concurrency_limit_exceeded' ? 5 : undefined;
-
 /** The client's error for the last failed attempt. Routes of the specification tell no words of providers, as they never did. */
 const chatRefusal = (
   input: ChatInput,
@@ -171,10 +124,7 @@ const namesOf = ({ prepared: { entry, request } }: ChatInput, { adapter, baseUrl
 type UpstreamNames = Parameters<typeof cleanedSentence>[1];
 
 /** The client's error for the last failed attempt. It never shows an upstream's name, or its 401, 402 or 404. */
-export function attemptRefusal(
-  attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>,
-  names?: UpstreamNames,
-): GatewayError {
+function attemptRefusal(attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>, names?: UpstreamNames): GatewayError {
   if (attempt.kind === 'refused') {
     const { reported, clientCode = 'invalid_value' } = attempt;
     if (!reported || !names) return new GatewayError(clientCode);

@@ -1,20 +1,28 @@
-import type { RateState } from '../../db/projects/rate-limiter.ts';
 import type { Deps } from '../../deps.ts';
 import type { CatalogEntry, UpstreamMapping } from '../../domain/catalog/catalog.ts';
-import { checkChatModel, isDataUri, withThoughts, type ChatReply, type ChatRequest } from '../../domain/chat/chat.ts';
+import { isOffered } from '../../domain/catalog/model-list.ts';
+import { isAllowed } from '../../domain/catalog/model-names.ts';
+import {
+  checkChatModel,
+  isDataUri,
+  splitDataUri,
+  withThoughts,
+  type ChatRequest,
+  type PdfPart,
+} from '../../domain/chat/chat.ts';
 import { chatHold, checkContext, checkTextLength, heldCredits, type ChatHold } from '../../domain/chat/chat-hold.ts';
-import { familiesTaking } from '../../domain/chat/chat-supports.ts';
-import { documentTokensOf } from '../../domain/chat/documents.ts';
-import type { GatewayError } from '../../domain/errors.ts';
-import type { TokenUsage } from '../../domain/catalog/token-classes.ts';
-import type { CostDetails } from '../../domain/ledger/pricing.ts';
+import { familiesTaking, type ChatSupports } from '../../domain/chat/chat-supports.ts';
+import {
+  checkDocuments,
+  documentTokensOf,
+  listDocuments,
+  withDocuments,
+  type TakerOfDocuments,
+} from '../../domain/chat/documents.ts';
 import { withThinkingLength } from '../../domain/chat/reasoning.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { MeasuredPdf } from '../../platform/pdf/pdf-meter.ts';
 import { checkInputUrl } from '../files/check-input-url.ts';
-import type { EarlyHangUps } from './early-hang-ups.ts';
-import type { LiveChats } from './live-chats.ts';
-import type { RetryBudget } from './retry-budget.ts';
-import { supportsOf } from './supports-of.ts';
-import type { UndeliveredChats } from './undelivered-chats.ts';
 
 export interface PreparedChat {
   entry: CatalogEntry;
@@ -70,56 +78,55 @@ function checkInputUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): 
   }
 }
 
-export type ChatDeps = Pick<
-  Deps,
-  | 'config'
-  | 'db'
-  | 'egress'
-  | 'chatLedger'
-  | 'catalog'
-  | 'channels'
-  | 'adapters'
-  | 'sealer'
-  | 'logger'
-  | 'metrics'
-  | 'tokenCounter'
-  | 'pdfMeter'
-> & {
-  retryBudget: RetryBudget;
-  undelivered: Pick<UndeliveredChats, 'giveBack'>;
-  liveChats: LiveChats;
-  earlyHangUps: EarlyHangUps;
-};
-
-export interface ChatInput {
-  requestId: string;
-  key: { keyId: string; projectId: string; rpm: number | null };
-  prepared: PreparedChat;
-  /** The session that the client says the request belongs to. */
-  sessionId?: string | undefined;
-  /** Whether the request was already counted against its key's rate. */
-  rateCounted: boolean;
-  idempotency: { route: string; key: string; fingerprint: string } | null;
-  /** Writes the answer in the client's dialect. `broken` is the error that ended a streamed answer early. */
-  render: (answer: ChatAnswered, broken: GatewayError | null) => { body: string };
-  /** Seals a body for storage; null if it is too large. */
-  sealAnswer: (body: string, answer: Pick<ChatAnswered, 'leftOut'>) => string | null;
-  onRate: (rate: RateState) => void;
-  /** Ends a streamed answer: its client has left, or this process stops. */
-  gone?: AbortSignal;
-  /** Why `gone` has fired. */
-  whyGone?: () => 'client_left' | 'gateway_stopped';
+/**
+ * The request with the size of each PDF that it has. Throws `unsupported_parameter` if the model takes no PDF, with the models that do and that the key may
+ * use, and `invalid_value` for data that is no PDF. A document that could not be measured has the size null.
+ */
+export async function measuredDocuments(
+  deps: Pick<Deps, 'adapters' | 'catalog' | 'pdfMeter'>,
+  {
+    entry,
+    request,
+    key,
+  }: { entry: CatalogEntry; request: ChatRequest; key: { projectId: string; models: string[] | null } },
+): Promise<ChatRequest> {
+  const documents = listDocuments(request);
+  if (documents.length === 0 || entry.model.type !== 'chat') return request;
+  const offered = (await deps.catalog.entries()).filter((one) => isOffered(one) && isAllowed(key.models, one));
+  const takers = () => offered.filter((one) => takersOf(deps, one).some(takesAny)).map(({ model }) => model.id);
+  checkDocuments({ model: entry.model.id, families: takersOf(deps, entry), takers }, documents);
+  const inline = documents.filter(({ url }) => splitDataUri(url) !== null);
+  const texts = inline.map(({ url }) => splitDataUri(url)?.base64 ?? '');
+  const measured = await deps.pdfMeter.measure(key.projectId, texts);
+  const sizes = new Map(inline.map((document, index) => [document, sizeOf(document, measured[index] ?? null)]));
+  return withDocuments(request, (document) => ({ ...document, size: sizes.get(document) ?? null }));
 }
 
-export interface ChatAnswered {
-  reply: ChatReply;
-  /** What the client should know about the answer, in sentences. */
-  warning?: string;
-  /** The fields of the request that the provider did not get, by their names in `ChatRequest`. */
-  leftOut?: readonly string[];
-  usage: TokenUsage;
-  credits: number;
-  /** What the credits are for. */
-  costDetails: CostDetails;
-  attempts: number;
+/** The families that serve a model's chats, with what they take of documents. */
+const takersOf = ({ adapters }: Pick<Deps, 'adapters'>, { private: hidden }: CatalogEntry): TakerOfDocuments[] =>
+  Object.entries(hidden.upstream).flatMap(([family, mapping]) => {
+    const supports = supportsOf(adapters, family, mapping.api, mapping.vendor);
+    return supports ? [{ mapping, supports }] : [];
+  });
+
+const takesAny = ({ mapping, supports }: TakerOfDocuments): boolean =>
+  mapping.documents !== undefined && supports.documents !== undefined;
+
+function sizeOf({ at }: PdfPart, measured: MeasuredPdf): PdfPart['size'] {
+  if (measured !== 'no_pdf' && measured !== 'no_base64') return measured;
+  const what = measured === 'no_pdf' ? 'the data is no PDF' : 'the data is not base64';
+  throw new GatewayError('invalid_value', { param: at, message: `${at}: ${what}`, isInClientWords: true });
+}
+
+/** What a family supports of a chat through the API and at the vendor that a mapping names; undefined if the family has no such API. */
+export function supportsOf(
+  adapters: Deps['adapters'],
+  family: string,
+  api: UpstreamMapping['api'],
+  vendorName: string | undefined,
+): ChatSupports | undefined {
+  const adapter = adapters[family];
+  if (api === 'responses') return adapter?.responsesSupports;
+  const vendor = vendorName === undefined ? undefined : adapter?.chatVendors?.[vendorName];
+  return adapter?.chatSupports && vendor ? { ...adapter.chatSupports, vendor } : adapter?.chatSupports;
 }

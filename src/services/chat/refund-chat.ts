@@ -2,9 +2,9 @@ import type { AttemptEnding, RefundFacts } from '../../db/chat/chat-ledger.ts';
 import type { RefundReason } from '../../domain/chat/chat-end-reason.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { within } from '../../platform/pause.ts';
-import type { ChatDeps, ChatInput } from './prepare-chat.ts';
+import type { ChatDeps, ChatInput } from './chat-input.ts';
+import { endingOf, type Progress } from './route-chat.ts';
 import { writeEnd } from './settle-chat.ts';
-import { endingOf, type Progress } from './try-channels.ts';
 
 /** How long a refund is repeated. After that an error is better than a longer wait of the client. */
 const refundRetriesMs = 5_000;

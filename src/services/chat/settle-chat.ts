@@ -1,6 +1,17 @@
 import type { ChatSettlement } from '../../db/chat/chat-ledger.ts';
-import { toUpstreamChat, type ChatReply } from '../../domain/chat/chat.ts';
-import { billedTokens, isAbsurd, plausibleCounts, settledCredits, settledUsage } from '../../domain/chat/chat-hold.ts';
+import { toUpstreamChat, type ChatReply, type ChatRequest } from '../../domain/chat/chat.ts';
+import {
+  billedTokens,
+  inputTexts,
+  isAbsurd,
+  needsCounting,
+  outputTexts,
+  plausibleCounts,
+  settledCredits,
+  settledUsage,
+  type CountedTokens,
+  type PlausibleCounts,
+} from '../../domain/chat/chat-hold.ts';
 import type { ChargeReason } from '../../domain/chat/chat-end-reason.ts';
 import { deliveredWhole, type DeliveredText } from '../../domain/chat/delivered-text.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -10,10 +21,10 @@ import { chatCost } from '../../domain/catalog/upstream-cost.ts';
 import { costDetails } from '../../domain/ledger/pricing.ts';
 import type { Sale } from '../../platform/observe/metrics.ts';
 import { keepWriting } from '../keep-writing.ts';
-import { carriedTo } from './carried-to.ts';
-import { countTokens } from './count-tokens.ts';
-import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
-import type { ChannelAttempt } from './try-channels.ts';
+import { carriedTo } from './ask-channel.ts';
+import type { ChatAnswered, ChatDeps, ChatInput } from './chat-input.ts';
+import type { PreparedChat } from './prepare-chat.ts';
+import type { ChannelAttempt } from './route-chat.ts';
 
 /**
  * The client's answer, the settlement to write before the answer is sent, and what it means for the metrics. `streamed` says how far an answer got that
@@ -95,6 +106,24 @@ interface Streamed {
   /** Why the client did not receive all of it, if it did not. */
   reason: ChargeReason | null;
   delivered: DeliveredText;
+}
+
+/**
+ * The tokens of a chat whose provider did not report all of them at its end, by the tokenizer of the family that answered. Null if the provider
+ * reported them, if the family has no tokenizer, or if it did not count in time: then the estimate is by script.
+ */
+async function countTokens(
+  { adapters, tokenCounter }: Pick<ChatDeps, 'adapters' | 'tokenCounter'>,
+  family: string,
+  request: ChatRequest,
+  reply: ChatReply,
+  plausible: PlausibleCounts,
+): Promise<CountedTokens | null> {
+  const tokenizer = adapters[family]?.tokenizer;
+  if (tokenizer === undefined || !needsCounting(reply, plausible)) return null;
+  const texts = [inputTexts(request), outputTexts(reply)].map((some) => some.join('\n'));
+  const [input, output] = (await tokenCounter.count(tokenizer, texts)) ?? [];
+  return input === undefined || output === undefined ? null : { input, output };
 }
 
 /** What the client should know about the parameters of its request at this family, in sentences. */

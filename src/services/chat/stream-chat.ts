@@ -6,10 +6,9 @@ import { DeliveredText } from '../../domain/chat/delivered-text.ts';
 import { GatewayError, type ErrorCode } from '../../domain/errors.ts';
 import { thinksFirst } from '../../domain/chat/reasoning.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
-import { carriedTo } from './carried-to.ts';
-import { askForStream, type OpenedStream } from './ask-channel.ts';
+import { askForStream, carriedTo, type OpenedStream } from './ask-channel.ts';
+import type { ChatAnswered, ChatDeps, ChatInput } from './chat-input.ts';
 import { endingCall, obtainAnswer, type Obtained } from './complete-chat.ts';
-import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { refundOnError } from './refund-chat.ts';
 import { billChat, settleChat } from './settle-chat.ts';
 

@@ -1,12 +1,6 @@
 import type { Database } from '../../db/database.ts';
-import { lockThingVersion, readThingVersion, type Thing } from '../../db/operators/thing-versions.ts';
+import { lockThingVersion, type Thing } from '../../db/operators/thing-versions.ts';
 import { demandVersion } from '../catalog/entry-version.ts';
-
-export type { Thing };
-
-/** The version of a thing, on which a change of it can be based; null if there is no such thing. */
-export const versionOfThing = ({ db }: { db: Database }, thing: Thing): Promise<string | null> =>
-  readThingVersion(db, thing);
 
 /** A thing as somebody has read it, who changes it. */
 export type ReadThing = Thing & { version: string };

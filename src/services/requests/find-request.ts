@@ -2,8 +2,8 @@ import { findAnsweredRequest, type AnsweredRequest } from '../../db/detail-rows.
 import { findTask } from '../../db/tasks/tasks.ts';
 import { findById } from '../../db/search/find-by-id.ts';
 import type { Deps } from '../../deps.ts';
+import { requestIdOf } from '../../domain/requests/answer-id.ts';
 import { isId, timeOfId } from '../../platform/crypto/ids.ts';
-import { answerPrefix } from '../chat/show-chat.ts';
 import { UnknownToOperator } from '../operator-error.ts';
 
 /** What a request was. `answered` is known of one that had no credits held. */
@@ -21,7 +21,7 @@ export interface FoundRequest {
  * such as a refusal. Throws `UnknownToOperator` if it is not known, or not any more.
  */
 export async function findRequest({ db }: Pick<Deps, 'db'>, id: string): Promise<FoundRequest> {
-  const requestId = id.replace(answerPrefix, 'req_');
+  const requestId = requestIdOf(id);
   const isWhole = isId('req', requestId);
   const [held] = isWhole || isId('task', id) ? ((await findById(db, requestId)) ?? []) : [];
   if (held?.type === 'chat') return { kind: 'chat', requestId, taskId: null, answered: null };

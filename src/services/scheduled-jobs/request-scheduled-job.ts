@@ -1,8 +1,11 @@
+import { toColumns } from '../../db/column-names.ts';
 import {
   beginScheduledJob,
   findScheduledJobRun,
+  listScheduledJobRuns,
   type ScheduledJobRun,
 } from '../../db/scheduled-jobs/scheduled-job-runs.ts';
+import type { JsonObject } from '../../domain/json.ts';
 import type { ScheduledJobName } from '../../domain/tasks/scheduled-job.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { pause } from '../../platform/pause.ts';
@@ -49,3 +52,13 @@ export async function requestScheduledJob(deps: ScheduledJobDeps, name: Schedule
   if (run?.state === 'requested') runHere();
   return { kind: 'under_way', runId };
 }
+
+/** The latest `limit` runs of a job as the job routes return them, newest first. */
+export const listRuns = async (
+  { db }: Pick<ScheduledJobDeps, 'db'>,
+  name: ScheduledJobName,
+  limit: number,
+): Promise<JsonObject[]> => (await listScheduledJobRuns(db, name, limit)).map(presentRun);
+
+/** A run as the job routes return it. Times are unix seconds. */
+export const presentRun = (run: ScheduledJobRun): JsonObject => toColumns(run);

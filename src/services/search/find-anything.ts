@@ -3,6 +3,7 @@ import { findByName, findBySecret } from '../../db/search/find-by-name.ts';
 import { findAnsweredRequest } from '../../db/detail-rows.ts';
 import { isId, timeOfId } from '../../platform/crypto/ids.ts';
 import type { Deps } from '../../deps.ts';
+import { requestIdOf } from '../../domain/requests/answer-id.ts';
 
 /** Something that a search found, and the page of the console that shows it. */
 export interface SearchHit extends Pick<Found, 'type' | 'id' | 'name'> {
@@ -32,15 +33,13 @@ export async function findAnything({ db }: Pick<Deps, 'db'>, asked: string): Pro
 }
 
 const wholeId = /_(?:[0-7][0-9a-z]{25}|\d+)$/;
-/** Answers have the id of their request behind the prefix of their dialect. */
-const answerPrefix = /^(?:chatcmpl-|msg_|resp_)(?=[0-7][0-9a-z]{5})/;
 /** An id with so many of its characters that they tell a few minutes from all others. */
 const beginningOfId = /^[a-z]+_[0-9a-z]{6,26}$/;
 
 async function findAnyId(db: Deps['db'], text: string): Promise<Found[]> {
   const entry = /^entry_(\d{1,15})$/.exec(text)?.[1];
   if (entry !== undefined) return [await findEntry(db, entry)].filter((found) => found !== null);
-  const id = text.replace(answerPrefix, 'req_');
+  const id = requestIdOf(text);
   const found = (beginningOfId.test(id) && (await findById(db, id))) || [];
   if (!isId('req', id) || found[0]?.type === 'chat') return found;
   // It may have been refused before any credits were held, and the row of the task of a refused create does not say why.

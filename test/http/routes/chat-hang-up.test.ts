@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createEarlyHangUps } from '../../../src/services/chat/early-hang-ups.ts';
-import { createLiveChats, type LiveChats } from '../../../src/services/chat/live-chats.ts';
-import { createRetryBudget } from '../../../src/services/chat/retry-budget.ts';
-import { createUndeliveredChats } from '../../../src/services/chat/undelivered-chats.ts';
+import { createEarlyHangUps } from '../../../src/services/chat/state/early-hang-ups.ts';
+import { createLiveChats, type LiveChats } from '../../../src/services/chat/state/live-chats.ts';
+import { createRetryBudget } from '../../../src/services/chat/state/retry-budget.ts';
+import { createUndeliveredChats } from '../../../src/services/chat/state/undelivered-chats.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
 import { chatRoutes } from '../../../src/http/routes/chat.ts';

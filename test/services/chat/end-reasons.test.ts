@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { showChat } from '../../../src/services/chat/show-chat.ts';
+import { showChat } from '../../../src/services/chat/show/show-chat.ts';
 import { completion, ownError, reply, startChatUpstream, type ChatUpstream } from '../../support/chat-upstream.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';

@@ -1,7 +1,5 @@
 import { firstAttemptId, type AttemptEnding } from '../../db/chat/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels/channels.ts';
-import type { Adapter, Upstream } from '../../adapters/channel.ts';
-import { toUpstreamChat, type UpstreamChat } from '../../domain/chat/chat.ts';
 import type { DeliveredText } from '../../domain/chat/delivered-text.ts';
 import { conversationOf } from '../../domain/chat/conversation.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -10,9 +8,9 @@ import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../doma
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import { nameOfText, unitHash } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
-import { carriedTo } from './carried-to.ts';
-import { isCallable, unreadableCredentials, usableCredential } from '../channels/unseal-credential.ts';
-import type { ChatDeps, ChatInput } from './prepare-chat.ts';
+import { isCallable, unreadableCredentials } from '../channels/unseal-credential.ts';
+import { callChannel, type AskChannel } from './ask-channel.ts';
+import type { ChatDeps, ChatInput } from './chat-input.ts';
 
 /** The channels to try. The first one is claimed. */
 export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
@@ -91,14 +89,6 @@ export interface ChannelAttempt<Answer> {
   /** Notes another outcome of the same call, of an answer that broke off after it began. */
   note: (attempt: Attempt<unknown>) => void;
 }
-
-/** Calls one channel's adapter. `deadline` is the time of `performance.now()` until which the chat must have its answer or begin one. */
-export type AskChannel<Answer> = (
-  adapter: Adapter,
-  upstream: Upstream,
-  request: UpstreamChat,
-  deadline: number,
-) => Promise<Attempt<Answer>>;
 
 /** Calls one channel after another until one answers, or until the deadline, the retry budget or the attempt limit stops it. */
 export async function tryChatChannels<Answer>(
@@ -222,27 +212,6 @@ const beginNext = (
     channelName: channel.name,
     isSame,
   });
-
-async function callChannel<Answer>(
-  deps: ChatDeps,
-  input: ChatInput,
-  channel: ChannelRow,
-  { ask, deadline }: { ask: AskChannel<Answer>; deadline: number },
-): Promise<Attempt<Answer>> {
-  const adapter = deps.adapters[channel.adapter];
-  const mapping = input.prepared.entry.private.upstream[channel.adapter];
-  if (!adapter || !mapping)
-    throw new Error(`the channel ${channel.name} has no chat adapter or no mapping of the model`);
-  const credential = usableCredential(deps, channel);
-  if (credential === null) {
-    // The credential was changed after the draw.
-    const detail = 'the credential cannot be decrypted; nothing was sent';
-    return { kind: 'transient', errorClass: 'rejected', detail };
-  }
-  const upstream = { channelId: channel.id, baseUrl: channel.baseUrl, credential, requestId: input.requestId };
-  const { request } = carriedTo(deps, input.prepared, channel.adapter);
-  return ask(adapter, upstream, toUpstreamChat(request, mapping), deadline);
-}
 
 /** The outcome of an attempt as its row stores it. */
 export function endingOf(attemptId: string, attempt: Attempt<unknown>): AttemptEnding {

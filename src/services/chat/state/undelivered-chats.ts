@@ -1,7 +1,7 @@
-import type { ChatSettlement } from '../../db/chat/chat-ledger.ts';
-import type { Deps } from '../../deps.ts';
-import { pause } from '../../platform/pause.ts';
-import { alarmOf } from '../../domain/operators/alarm.ts';
+import type { ChatSettlement } from '../../../db/chat/chat-ledger.ts';
+import type { Deps } from '../../../deps.ts';
+import { pause } from '../../../platform/pause.ts';
+import { alarmOf } from '../../../domain/operators/alarm.ts';
 
 /** The chats of this process whose settlement was never acknowledged, so that their clients received 503 instead of an answer. */
 export interface UndeliveredChats {

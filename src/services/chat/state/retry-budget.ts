@@ -1,4 +1,4 @@
-import { isAboveShare } from '../../platform/fair-budget.ts';
+import { isAboveShare } from '../../../platform/fair-budget.ts';
 
 /** Limits the retries of this process, so that they do not multiply the load on providers that already fail. */
 export interface RetryBudget {

@@ -1,12 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { createUndeliveredChats, type UndeliveredChats } from '../../../src/services/chat/undelivered-chats.ts';
-import type { ChatSettlement } from '../../../src/db/chat/chat-ledger.ts';
-import type { Deps } from '../../../src/deps.ts';
-import { createMetrics } from '../../../src/platform/observe/metrics.ts';
-import { settledEnd } from '../../db/chat-books.ts';
-import { eventually } from '../../support/eventually.ts';
-import { metricValue } from '../../support/metric-value.ts';
+import {
+  createUndeliveredChats,
+  type UndeliveredChats,
+} from '../../../../src/services/chat/state/undelivered-chats.ts';
+import type { ChatSettlement } from '../../../../src/db/chat/chat-ledger.ts';
+import type { Deps } from '../../../../src/deps.ts';
+import { createMetrics } from '../../../../src/platform/observe/metrics.ts';
+import { settledEnd } from '../../../db/chat-books.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { metricValue } from '../../../support/metric-value.ts';
 
 let undelivered: UndeliveredChats;
 afterEach(() => undelivered.close());

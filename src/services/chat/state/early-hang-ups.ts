@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { GatewayError } from '../../domain/errors.ts';
+import { GatewayError } from '../../../domain/errors.ts';
 
 /**
  * Counts the streamed chats of each key whose client left before the first piece of the answer. They cost the client nothing, and a provider

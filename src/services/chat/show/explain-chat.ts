@@ -1,5 +1,5 @@
-import type { ChatView } from '../../db/chat/chats.ts';
-import { sentenceOf } from '../../domain/chat/chat-end-reason.ts';
+import type { ChatView } from '../../../db/chat/chats.ts';
+import { sentenceOf } from '../../../domain/chat/chat-end-reason.ts';
 
 /** Why a chat ended as it did, in sentences for people. */
 export function explainChat(chat: ChatView): string {

@@ -1,5 +1,5 @@
-import { renewHolds } from '../../db/chat/chat-holds.ts';
-import type { Deps } from '../../deps.ts';
+import { renewHolds } from '../../../db/chat/chat-holds.ts';
+import type { Deps } from '../../../deps.ts';
 
 /** The chats of this process whose answer may take minutes. */
 export interface LiveChats {

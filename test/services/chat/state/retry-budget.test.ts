@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createRetryBudget } from '../../../src/services/chat/retry-budget.ts';
+import { createRetryBudget } from '../../../../src/services/chat/state/retry-budget.ts';
 
 describe('the budget of retries', () => {
   it('allows the floor or a share of the requests in the last minute, and more once the minute is over', () => {

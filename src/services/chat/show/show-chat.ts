@@ -1,26 +1,18 @@
-import type { PublicEntry } from '../../schemas/ledger-entry.ts';
-import { listAttemptDetails, type AttemptDetail } from '../../db/tasks/attempt-details.ts';
-import { findChat, type ChatView } from '../../db/chat/chats.ts';
-import type { Deps } from '../../deps.ts';
-import { UnknownToOperator } from '../operator-error.ts';
-import { listLedgerEntries } from '../ledger/list-ledger-entries.ts';
-import { customerSentence } from '../../domain/requests/customer-sentence.ts';
+import type { PublicEntry } from '../../../schemas/ledger-entry.ts';
+import { listAttemptDetails, type AttemptDetail } from '../../../db/tasks/attempt-details.ts';
+import { findChat, type ChatView } from '../../../db/chat/chats.ts';
+import type { Deps } from '../../../deps.ts';
+import type { AttemptOutcome } from '../../../domain/channels/upstream.ts';
+import { UnknownToOperator } from '../../operator-error.ts';
+import { listLedgerEntries } from '../../ledger/list-ledger-entries.ts';
+import { requestIdOf } from '../../../domain/requests/answer-id.ts';
+import { customerSentence } from '../../../domain/requests/customer-sentence.ts';
 import { explainChat } from './explain-chat.ts';
 
 /** One call of a chat to a channel. Times are unix seconds. */
-export type ChatCall = Pick<
-  AttemptDetail,
-  | 'n'
-  | 'channel'
-  | 'errorClass'
-  | 'status'
-  | 'detail'
-  | 'costMicroUsd'
-  | 'costUnknown'
-  | 'startedAt'
-  | 'endedAt'
-  | 'tookMs'
-> & { outcome: 'ok' | 'refused' | 'transient' | 'unknown' | null };
+export type ChatCall = Omit<AttemptDetail, OfTasks | 'outcome'> & { outcome: AttemptOutcome | null };
+/** What the rows of the calls for tasks have beside. */
+type OfTasks = 'code' | 'operation' | 'submittedAt' | 'nextPollAt';
 
 export interface ShownChat {
   chat: ChatView;
@@ -38,7 +30,7 @@ const ENTRIES_MAX = 100;
  * held for the request.
  */
 export async function showChat(deps: Pick<Deps, 'db'>, id: string): Promise<ShownChat> {
-  const requestId = id.replace(answerPrefix, 'req_');
+  const requestId = requestIdOf(id);
   const chat = await findChat(deps.db, requestId);
   if (chat === null) throw new UnknownToOperator(unknownChat(id));
   const [attempts, ledger] = await Promise.all([
@@ -59,31 +51,14 @@ const forCustomer = ({ requestId, modelId, outcome, creditsCharged, creditsGiven
     charged: creditsCharged - creditsGivenBack,
   });
 
-/** Answers have the id of their request behind the prefix of their dialect. */
-export const answerPrefix = /^(?:chatcmpl-|msg_|resp_)/;
-
 const unknownChat = (id: string): string =>
   id.startsWith('task_')
     ? `${id} is a task. "tollgate tasks show" shows it.`
     : `There is no chat ${id}. "tollgate requests show" shows any request by its id, also one that was refused before its credits were held; for an older one, search the logs for its id.`;
 
-function toCall({ n, channel, outcome, ...call }: AttemptDetail): ChatCall {
-  const { errorClass, status, detail, costMicroUsd, costUnknown, startedAt, endedAt, tookMs } = call;
-  // Only jobs of tasks are canceled.
-  const ended = outcome === 'canceled' ? 'unknown' : outcome;
-  return {
-    n,
-    channel,
-    outcome: ended,
-    errorClass,
-    status,
-    detail,
-    costMicroUsd,
-    costUnknown,
-    startedAt,
-    endedAt,
-    tookMs,
-  };
+function toCall({ n, channel, outcome, ...detail }: AttemptDetail): ChatCall {
+  const { code: _code, operation: _providerRef, submittedAt: _submittedAt, nextPollAt: _nextPollAt, ...call } = detail;
+  return { n, channel, outcome: outcome === 'canceled' ? 'unknown' : outcome, ...call };
 }
 
 /** A first call has a row of its own only once it has failed. */
