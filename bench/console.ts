@@ -43,8 +43,8 @@ export async function benchConsole(): Promise<void> {
     await addModels(gateway, token);
     await addChannels(gateway);
     await gateway.database.query('', 'create extension if not exists pg_stat_statements');
-    const { pages, asked } = await clickThrough(gateway, token);
-    const reads = await measureReads(gateway, { token, sealedProject: sealed.projectId, asked });
+    const { pages, requestedPaths } = await clickThrough(gateway, token);
+    const reads = await measureReads(gateway, { token, sealedProject: sealed.projectId, requestedPaths });
     report(reads, pages);
     await sayPlans(gateway, reads);
   } finally {
@@ -113,10 +113,13 @@ const below: Readonly<Record<string, { name: string; link: string } | undefined>
 };
 
 /** Clicks on every link of the menu, on the first row of each list, and on every heading that sorts. Returns the times, and what was read. */
-async function clickThrough(gateway: Gateway, token: string): Promise<{ pages: Clicked[]; asked: Set<string> }> {
+async function clickThrough(
+  gateway: Gateway,
+  token: string,
+): Promise<{ pages: Clicked[]; requestedPaths: Set<string> }> {
   const browser = await startBrowser();
   const pages = new Map<string, number[]>();
-  const asked = new Set<string>();
+  const requestedPaths = new Set<string>();
   try {
     for (let round = 0; round < rounds; round += 1) {
       // Without a cache, as after a release.
@@ -125,7 +128,7 @@ async function clickThrough(gateway: Gateway, token: string): Promise<{ pages: C
       page.setDefaultTimeout(120_000);
       page.on('request', (request) => {
         const [, path] = request.url().split('/api/admin/v1');
-        if (path !== undefined && request.method() === 'GET') asked.add(path);
+        if (path !== undefined && request.method() === 'GET') requestedPaths.add(path);
       });
       const timed = async (name: string, click: () => Promise<unknown>): Promise<void> =>
         void pages.set(name, [...(pages.get(name) ?? []), await timeOf(page, click)]);
@@ -147,7 +150,7 @@ async function clickThrough(gateway: Gateway, token: string): Promise<{ pages: C
   } finally {
     await browser.close();
   }
-  return { pages: [...pages].map(([name, ms]) => ({ name, ms })), asked };
+  return { pages: [...pages].map(([name, ms]) => ({ name, ms })), requestedPaths };
 }
 
 /** Milliseconds from the click until the heading is there and nothing loads any more. */
@@ -172,10 +175,14 @@ async function pressHeadings(page: Page): Promise<void> {
 /** Every read of the admin API with each of its filters, and what the pages asked for beyond that. */
 async function measureReads(
   gateway: Gateway,
-  { token, sealedProject, asked }: { token: string; sealedProject: string; asked: ReadonlySet<string> },
+  {
+    token,
+    sealedProject,
+    requestedPaths,
+  }: { token: string; sealedProject: string; requestedPaths: ReadonlySet<string> },
 ): Promise<Measured[]> {
   const reads = new Map(adminReads(sealedProject).map((read) => [pathOf(read), read.name]));
-  for (const path of asked) if (!reads.has(path)) reads.set(path, `pages: ${path.split('?')[0]}, ${path}`);
+  for (const path of requestedPaths) if (!reads.has(path)) reads.set(path, `pages: ${path.split('?')[0]}, ${path}`);
   const results: Measured[] = [];
   for (const [path, name] of reads)
     results.push(await measureRead(gateway, { name, path: `/api/admin/v1${path}`, token }));

@@ -58,10 +58,40 @@ function problemsInside(file) {
       for (const word of badWordsOf(node.text.replace(/^#/, ''), file))
         found.push(`${file}:${line + 1}: ${node.text} is named with "${word}". Say ${reasons.get(word)}.`);
     }
+    if (file.startsWith('src/') && ts.isCallExpression(node)) found.push(...problemsOfLog(node, source));
+    if (file.startsWith('src/db/') && isPartOfText(node)) found.push(...problemsOfStatement(node, source));
     ts.forEachChild(node, visit);
   };
   visit(source);
   return found;
+}
+
+/** The text of a log line says whose job it means. */
+function problemsOfLog({ expression, arguments: values }, source) {
+  const text = values.at(-1);
+  if (!ts.isPropertyAccessExpression(expression) || !text || !ts.isStringLiteralLike(text)) return [];
+  if (!/^(?:debug|info|warn|error|fatal)$/.test(expression.name.text)) return [];
+  const { line } = source.getLineAndCharacterOfPosition(text.getStart());
+  return [...text.text.matchAll(/(?<!provider |scheduled )\bjobs?\b/g)].map(
+    ([word]) => `${source.fileName}:${line + 1}: a log line says "${word}". Say ${reasons.get(word)}.`,
+  );
+}
+
+function isPartOfText(node) {
+  return ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node);
+}
+
+/** A name that a statement gives: `with NAME as (`, `, NAME as (`, `as NAME`, `) NAME (`. Columns of a member of JSON are among the kept names. */
+function problemsOfStatement(node, source) {
+  const text = node.text.replace(/--.*/g, '');
+  const names = /\b(\w+) as (?:not )?(?:materialized )?\(|\bas ["]?(\w+)|\) (\w+) \(/g;
+  const aliases = [...text.matchAll(names)].map(([, ...each]) => each.find(Boolean));
+  const { line } = source.getLineAndCharacterOfPosition(node.getStart());
+  return aliases.flatMap((name) =>
+    badWordsOf(name, source.fileName).map(
+      (word) => `${source.fileName}:${line + 1}: a statement names ${name} with "${word}". Say ${reasons.get(word)}.`,
+    ),
+  );
 }
 
 /** Whether the node is the name of something that this file declares, and not a name that it uses. */

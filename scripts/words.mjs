@@ -64,9 +64,23 @@ export const kept = [
     ],
   },
   {
-    why: 'The column `attempt.operation`, the member `operation` of the admin API, a label of a metric, an option of sharp.',
+    why: 'The column `attempt.operation`, and the member `operation` of the admin API.',
+    files: [
+      ...['src/db/tasks/', 'src/admin/actions/task-timeline.ts', 'src/admin/schemas/tasks.ts'],
+      ...['test/adapters/families-through-gateway.test.ts', 'test/db/', 'test/load/endless-videos.load.test.ts'],
+      ...['test/main/cli/task', 'test/services/tasks/attempt/', 'src/services/tasks/end/cancel-task.ts'],
+    ],
     names: ['operation'],
   },
+  {
+    why: 'A label of the metric `tollgate_upstream_request_duration_seconds`.',
+    files: [
+      ...['src/platform/observe/metrics.ts', 'src/services/chat/try-channels.ts', 'src/services/tasks/attempt/'],
+      'test/journeys/metrics.test.ts',
+    ],
+    names: ['operation'],
+  },
+  { why: 'An option of sharp.', files: ['src/platform/media/decode-image-process.ts'], names: ['operation'] },
   {
     why: "Google's long-running operations, and Temporal's class.",
     names: ['operationPath', 'startWorkflowOperation'],
@@ -74,9 +88,27 @@ export const kept = [
   { why: 'A count of rows in a test of crash points.', files: ['test/faults/'], names: ['operations'] },
   {
     why: 'Temporal records it: a workflow, an activity, two types of failures.',
-    names: ['job', 'runJob', 'JobHeld', 'JobFailed'],
+    names: ['runJob', 'JobHeld', 'JobFailed'],
   },
-  { why: 'The command `tollgate jobs`, the page `/console/jobs`, a field of the log.', names: ['jobs'] },
+  { why: 'Temporal records the name of the workflow.', files: ['src/workflows/scheduled-job.ts'], names: ['job'] },
+  {
+    why: 'A field of the log, a member of `--json`, and a kind of alarm.',
+    files: [
+      ...['src/services/scheduled-jobs/', 'src/admin/actions/scheduled-jobs.ts', 'console/src/pages/alarm-card.tsx'],
+      'test/main/alarms.test.ts',
+    ],
+    names: ['job', 'jobs'],
+  },
+  {
+    why: 'The command `tollgate jobs` and the page `/console/jobs`.',
+    files: ['src/admin/action-groups.ts', 'bench/console-pages.ts'],
+    names: ['jobs'],
+  },
+  {
+    why: "What Prometheus, Kubernetes and GitHub's workflows call a job.",
+    files: ['test/deploy/', 'test/journeys/alert-drill.ts'],
+    names: ['job', 'jobs'],
+  },
   {
     why: 'Error codes and classes, error meanings, alarms, keys of dev.json, members of summaries.',
     names: [
@@ -90,14 +122,44 @@ export const kept = [
       'channel_witnesses_deleted',
     ],
   },
-  { why: 'Tables and columns.', names: ['job_run', 'channel_witness', 'parkedJobs', 'creditsGivenBack', 'givenInAll'] },
+  {
+    why: 'Tables and columns.',
+    names: [
+      'job_run',
+      'channel_witness',
+      'parkedJobs',
+      'parked_jobs',
+      'creditsGivenBack',
+      'credits_given_back',
+      'givenInAll',
+    ],
+  },
+  {
+    why: 'A member of the answer of `models list --margins`.',
+    files: ['src/admin/actions/catalog.ts', 'src/admin/schemas/catalog.ts', 'console/src/pages/models/model.tsx'],
+    names: ['asked'],
+  },
+  {
+    why: 'A member of the answer of `credits adjust`, and a column of the function behind it.',
+    files: [
+      ...['src/admin/actions/credits.ts', 'src/admin/schemas/credits.ts', 'src/db/ledger/credits.ts'],
+      ...['console/src/pages/tasks/task-actions.tsx', 'test/main/cli/keys.test.ts'],
+      'test/services/tasks/end/adopt-result.test.ts',
+    ],
+    names: ['given'],
+  },
+  {
+    why: 'A member of the audit entry of a re-encryption.',
+    files: ['src/db/projects/sealed-values.ts', 'test/main/cli/secrets.test.ts'],
+    names: ['place'],
+  },
   {
     why: 'Members of the admin API, of `--json`, of audit entries and of the log.',
-    names: ['asked', 'given', 'given_in_all', 'credits_given_back', 'workflowTold', 'workflow_told', 'place'],
+    names: ['given_in_all', 'workflowTold', 'workflow_told'],
   },
   {
     why: 'Generated from the documents of the APIs.',
     files: ['console/src/api/'],
-    names: ['JobRun', 'RunningJob', 'get_jobs_list', 'post_jobs_run'],
+    names: ['asked', 'given', 'JobRun', 'RunningJob', 'get_jobs_list', 'post_jobs_run'],
   },
 ];

@@ -61,13 +61,13 @@ export const poolerWarning = ({ mode, name, hasTimeLimit }: PoolerFacts): string
 const probeMs = 5_000;
 
 async function readPoolerFacts(url: string): Promise<PoolerFacts> {
-  const asked = await connect(
+  const withOptions = await connect(
     url,
     '-c statement_timeout=4321 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000 -c jit=off',
   );
-  const isRefused = asked instanceof Error && /unsupported startup parameter/.test(asked.message);
-  if (asked instanceof Error && !isRefused) throw asked;
-  const first = asked instanceof Error ? await connect(url) : asked;
+  const isRefused = withOptions instanceof Error && /unsupported startup parameter/.test(withOptions.message);
+  if (withOptions instanceof Error && !isRefused) throw withOptions;
+  const first = withOptions instanceof Error ? await connect(url) : withOptions;
   if (first instanceof Error) throw first;
   const second = await connect(url);
   try {

@@ -3,7 +3,7 @@ import { allActions } from '../../src/admin/table.ts';
 import { notInTheConsole } from '../docs/not-in-the-console.ts';
 import { actions } from './actions.ts';
 import { closeByKeyboard, expectReachable, openByKeyboard } from './by-keyboard.ts';
-import { jobs } from './jobs.ts';
+import { everydayWalks } from './everyday-walks.ts';
 import { expectFlawless, openConsole, signIn, type OpenConsole } from './open-console.ts';
 import { requestOf } from './request-of.ts';
 import { dialogViews, stageViews } from './views.ts';
@@ -38,7 +38,7 @@ describe('an operator at the console', () => {
     const changing = allActions().filter(({ action: { route } }) => !('local' in route) && route.method !== 'GET');
     const absent = notInTheConsole();
     const expected = changing.map(({ name }) => name).filter((name) => absent[name] === undefined);
-    const walked = [...actions, ...jobs].flatMap(({ actions }) => actions);
+    const walked = [...actions, ...everydayWalks].flatMap(({ actions }) => actions);
     expect([...new Set(walked)].sort()).toEqual(expected.sort());
   });
 

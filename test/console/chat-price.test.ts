@@ -79,6 +79,6 @@ const cases: { promise: string; charged: number; own?: object; lines: unknown }[
 
 it.each(cases)('the page of a chat shows $promise', ({ charged, own = {}, lines }) => {
   const entry = { model: { id: 'gpt-5-mini', type: 'chat', parameters: {}, pricing } };
-  const asked = { chat: { ...chat, credits: { ...chat.credits, charged } }, entry, changes: [], rules: [], ...own };
-  expect(priceOfChat(asked as unknown as Parameters<typeof priceOfChat>[0])).toEqual(lines);
+  const facts = { chat: { ...chat, credits: { ...chat.credits, charged } }, entry, changes: [], rules: [], ...own };
+  expect(priceOfChat(facts as unknown as Parameters<typeof priceOfChat>[0])).toEqual(lines);
 });

@@ -10,9 +10,9 @@ export interface Effort {
  * Counts what a person does in the page meanwhile. The counters belong to the document, so a job that loads another address throws: it is done
  * without one, or by the links of the pages.
  */
-export async function countClicks(page: Page, job: () => Promise<void>): Promise<Effort> {
+export async function countClicks(page: Page, work: () => Promise<void>): Promise<Effort> {
   await page.evaluate(startCounting);
-  await job();
+  await work();
   const effort = await page.evaluate<Effort | null>('window.effort && window.effort()');
   if (effort === null) throw new Error('the job has left the document in which it began');
   return effort;

@@ -147,10 +147,10 @@ export const listWalks: readonly Walk[] = [
       const context = await browser.newContext();
       const page = await context.newPage();
       page.setDefaultTimeout(120_000);
-      const asked: string[] = [];
+      const redeliveries: string[] = [];
       await page.route(/\/redeliver$/, (route) => {
-        asked.push(route.request().url());
-        const status = asked.length === 1 ? 409 : 200;
+        redeliveries.push(route.request().url());
+        const status = redeliveries.length === 1 ? 409 : 200;
         return route.fulfill({
           status,
           json: status === 200 ? { callback: 'pending' } : { error: { message: 'Too soon.' } },
@@ -164,11 +164,11 @@ export const listWalks: readonly Walk[] = [
       const dialog = page.getByRole('dialog');
       await dialog.getByRole('button', { name: 'Send again' }).click();
       await dialog.getByRole('alert').getByText('Too soon.').waitFor();
-      expect(asked).toHaveLength(count);
+      expect(redeliveries).toHaveLength(count);
       await dialog.getByRole('heading', { name: 'Send again: 1 task' }).waitFor();
       await dialog.getByRole('button', { name: 'Send again' }).click();
       await page.getByText('Done for 1 of 1.').waitFor();
-      expect(asked.slice(count)).toEqual(asked.slice(0, 1));
+      expect(redeliveries.slice(count)).toEqual(redeliveries.slice(0, 1));
       await context.close();
     },
   },

@@ -28,7 +28,7 @@ const portOf = async (server: Server | HttpServer): Promise<number> => {
 const loud = { isSilenced: () => Promise.resolve(false), onLost: () => undefined };
 const noMail = { smtpUrl: '', emailTo: [], repeatSeconds: 3_600 };
 const notice: AlarmNotice = {
-  message: 'a job failed',
+  message: 'a scheduled job failed',
   level: 'error',
   facts: { alarm: true, job: 'scheduled-maintenance' },
   count: 3,
@@ -42,8 +42,9 @@ describe('alarms', () => {
     const send = (one: AlarmNotice): Promise<void> => Promise.resolve(void sent.push(one));
     const alarms = createAlarms({ ...loud, repeatMs: 300, ways: [send] });
     const logger = createLogger('info', 'test', { write: () => undefined }, (alarm) => alarms.raise(alarm));
-    for (let n = 1; n <= 4; n++) logger.error({ alarm: true, job: 'a', n, prompt: 'private' }, 'a job failed');
-    logger.error({ alarm: true, job: 'b' }, 'a job failed');
+    for (let n = 1; n <= 4; n++)
+      logger.error({ alarm: true, job: 'a', n, prompt: 'private' }, 'a scheduled job failed');
+    logger.error({ alarm: true, job: 'b' }, 'a scheduled job failed');
     logger.error({ job: 'a' }, 'no alarm');
     await alarms.flush();
     expect(sent.map(({ count, facts }) => [facts['job'], count])).toEqual([
@@ -51,7 +52,12 @@ describe('alarms', () => {
       ['b', 1],
     ]);
     await eventually(() => Promise.resolve(sent.length === 3));
-    expect(sent[2]).toMatchObject({ message: 'a job failed', level: 'error', count: 3, facts: { job: 'a', n: 4 } });
+    expect(sent[2]).toMatchObject({
+      message: 'a scheduled job failed',
+      level: 'error',
+      count: 3,
+      facts: { job: 'a', n: 4 },
+    });
     expect(JSON.stringify(sent)).not.toContain('private');
   });
 
@@ -71,8 +77,8 @@ describe('alarms', () => {
     // The first answer is 503.
     await eventually(() => Promise.resolve(bodies.length === 2));
     const sent = JSON.parse(bodies[1] ?? '') as { text: string; alarm: AlarmNotice };
-    expect(sent.text).toMatch(/^\[error\] a job failed: worker on .*scheduled-maintenance/s);
-    expect(sent.alarm).toMatchObject({ message: 'a job failed', count: 1, facts: notice.facts });
+    expect(sent.text).toMatch(/^\[error\] a scheduled job failed: worker on .*scheduled-maintenance/s);
+    expect(sent.alarm).toMatchObject({ message: 'a scheduled job failed', count: 1, facts: notice.facts });
   });
 
   it('go to each recipient by mail', async () => {
@@ -88,7 +94,9 @@ describe('alarms', () => {
     await send?.(notice);
     const recipients = lines.filter((line) => line.startsWith('RCPT TO')).map((line) => /<(.*)>/.exec(line)?.[1]);
     expect(recipients).toEqual(['one@example.com', 'two@example.com']);
-    expect(lines.find((line) => line.startsWith('Subject: '))).toMatch(/\[error\] a job failed \(3 times\): api/);
+    expect(lines.find((line) => line.startsWith('Subject: '))).toMatch(
+      /\[error\] a scheduled job failed \(3 times\): api/,
+    );
     expect(lines.join('\n')).toContain('scheduled-maintenance');
   });
 

@@ -1,7 +1,7 @@
 import { choosePort } from '../../src/main/processes/choose-port.ts';
 
 /** The ports of this test file. A server may still be starting on one of them, so that it seems free. */
-const given = new Set<number>();
+const ownPorts = new Set<number>();
 
 /**
  * A free port for a server that is told its port before it starts, which this file has not had before. Each worker of
@@ -10,8 +10,8 @@ const given = new Set<number>();
  */
 export async function chooseOwnPort(): Promise<number> {
   let port = anyOwnPort();
-  while (given.has(port)) port = anyOwnPort();
-  return choosePort(port, given);
+  while (ownPorts.has(port)) port = anyOwnPort();
+  return choosePort(port, ownPorts);
 }
 
 const anyOwnPort = (): number =>

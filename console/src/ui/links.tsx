@@ -19,7 +19,6 @@ const pages = {
   task: (taskId: string) => linkOptions({ to: '/tasks/$taskId', params: { taskId } }),
   request: (requestId: string) => linkOptions({ to: '/requests/$requestId', params: { requestId } }),
   deliveries: (task: string) => linkOptions({ to: '/deliveries', search: { task } }),
-  job: (name: string) => linkOptions({ to: '/jobs', search: { name } }),
   access: () => linkOptions({ to: '/access' }),
   silence: () => linkOptions({ to: '/overview' }),
   scheduledRun: () => linkOptions({ to: '/jobs' }),

@@ -130,17 +130,16 @@ const lossReasons = ({ private: { loss_ok: whole, upstream } }: CatalogEntry): R
     ),
   );
 
-const marginDocument = ({ price, cost, margin, ...about }: Margin) => ({
+const marginDocument = ({ combination, credits, price, cost, margin, ...about }: Margin) => ({
   ...about,
+  asked: combination,
+  credits,
   price_micro_usd: price,
   cost_micro_usd: cost,
   margin_micro_usd: margin,
 });
 
-const marginLine = (
-  model: string,
-  { request, unit, family, asked: combination, credits, price, cost, margin }: Margin,
-) => ({
+const marginLine = (model: string, { request, unit, family, combination, credits, price, cost, margin }: Margin) => ({
   model,
   request: unit === 'request' ? request : `${request} ${unit}`,
   family,
@@ -152,7 +151,7 @@ const marginLine = (
   margin: `${Math.round((100 * margin) / price)} %`,
 });
 
-const lossLine = (model: string, { unit, family, asked: combination, price, cost }: Margin): string =>
+const lossLine = (model: string, { unit, family, combination, price, cost }: Margin): string =>
   `${model} at ${family ?? 'any family'}, ${unit === 'request' ? '' : `${unit}, `}${describeCombination(combination)}: ` +
   `costs ${usd(cost)} USD and is sold for ${usd(price)} USD. Change the price, or say why in loss_ok.`;
 

@@ -230,10 +230,10 @@ const set = action({
   needs: 'secrets',
   async run(
     deps,
-    { channel: named, credential: key, credentialAdd, credentialRemove, limitCredential, ...given },
+    { channel: named, credential: key, credentialAdd, credentialRemove, limitCredential, ...fields },
     actor,
   ) {
-    const { rpm, tpm, parallel, ...settings } = given;
+    const { rpm, tpm, parallel, ...settings } = fields;
     const limits = {
       ...(rpm !== undefined && { rpm }),
       ...(tpm !== undefined && { tpm }),

@@ -20,10 +20,10 @@ const show = action({
   route: { method: 'GET', path: '/overview', role: 'viewer', primaryOnly: true },
   answer: OverviewSchema,
   needs: 'database',
-  async run(deps, { range: asked }) {
+  async run(deps, { range: requestedRange }) {
     const [{ alarms, hours, today, yesterday, ...about }, range] = await Promise.all([
       readOverview(deps),
-      asked === undefined ? null : readRange(deps, asked),
+      requestedRange === undefined ? null : readRange(deps, requestedRange),
     ]);
     const days = table([
       ...(range ? [toLine(`last ${range.range}`, range.now), toLine(`the ${range.range} before`, range.before)] : []),

@@ -86,10 +86,10 @@ const set = action({
 
 function savedReport(
   sentence: string,
-  { name: saved, rules: given }: { name: string; rules: PlanRule[] },
+  { name: saved, rules: savedRules }: { name: string; rules: PlanRule[] },
   warnings: string[],
 ) {
-  return factsReport(sentence, { name: saved, rules: given }, { shown: { rules: given.length }, warnings });
+  return factsReport(sentence, { name: saved, rules: savedRules }, { shown: { rules: savedRules.length }, warnings });
 }
 
 const list = action({

@@ -56,7 +56,9 @@ const run = action({
     if (answerWithinSeconds === Infinity) return resultOf(name, await running);
     const result = await Promise.race([running, sleep(answerWithinSeconds * 1_000, null, { ref: false })]);
     if (result) return resultOf(name, result);
-    running.catch((error: unknown) => deps.logger.error({ err: error, job: name }, 'a job of an operator failed'));
+    running.catch((error: unknown) =>
+      deps.logger.error({ err: error, job: name }, 'a scheduled job that an operator ran failed'),
+    );
     const [latest] = (await listAllScheduledJobRuns(deps.db, { name }, { limit: 1, after: null })).items;
     const runId = latest?.runId ?? null;
     return { document: { run_id: runId, name }, text: `${name} still runs (${runId ?? 'unknown'}).`, pending: true };

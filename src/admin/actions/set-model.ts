@@ -29,8 +29,8 @@ export const set = action({
   answer: SetModel,
   refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'database',
-  async run(deps, { model, entry: given, version: based }, actor) {
-    const text = typeof given === 'string' ? given : JSON.stringify(given);
+  async run(deps, { model, entry: input, version: based }, actor) {
+    const text = typeof input === 'string' ? input : JSON.stringify(input);
     const { changed, entry, warnings } = await setModel(deps, { model, text, version: based, actor });
     return {
       document: { model, changed, version: versionOfEntry(entry), warnings },

@@ -35,8 +35,8 @@ export const usage = action({
   needs: 'database',
   async run(deps, { project: projectId, key: keyId, tz: timeZone, top, topBy: measure, ...input }) {
     const groups = input.groupBy ?? (projectId === undefined ? ['day'] : usageGroups);
-    const asked = { from: unixSecondsOf(input.from), to: unixSecondsOf(input.to) };
-    const period = spendRange(asked, { groups, timeZone }, Date.now());
+    const requestedRange = { from: unixSecondsOf(input.from), to: unixSecondsOf(input.to) };
+    const period = spendRange(requestedRange, { groups, timeZone }, Date.now());
     const range = { projectId, keyId, ...period, timeZone, groups, top, measure };
     const { rows, total, unknownCostsFrom } = await summarizeSpend(deps, range);
     const shown = await shownCredits(deps);

@@ -69,20 +69,20 @@ export const replaceCatalog = (
 export async function replaceModels(query: Query, entries: CatalogEntry[]): Promise<ReplacedModels> {
   const rows = await query<{ id: string; change: 'added' | 'changed' | 'removed' }>(
     'replace-models',
-    `with given as (
+    `with input as (
        select m->'entry'->>'id' as id, ord as position, m->'entry' as entry, m->'private' as private
        from jsonb_array_elements($1::jsonb) with ordinality as g (m, ord)
      ), removed as (
-       delete from model where id not in (select id from given) returning id
+       delete from model where id not in (select id from input) returning id
      ), upserted as (
-       insert into model (id, position, entry, private) select id, position, entry, private from given
+       insert into model (id, position, entry, private) select id, position, entry, private from input
        on conflict (id) do update set position = excluded.position, entry = excluded.entry,
          private = excluded.private, updated_at = clock_timestamp()
          where (model.position, model.entry, model.private) is distinct from (excluded.position, excluded.entry, excluded.private)
        returning id, xmax = 0 as inserted
      ), renamed as (
        update channel_mapping_state s set succeeded_at = null
-       from channel c, model m, given g
+       from channel c, model m, input g
        where c.id = s.channel_id and m.id = s.model_id and g.id = m.id and s.succeeded_at is not null
          and (m.private #> array['upstream', c.adapter, 'model'], m.private #> array['upstream', c.adapter, 'model_by'])
            is distinct from (g.private #> array['upstream', c.adapter, 'model'], g.private #> array['upstream', c.adapter, 'model_by'])

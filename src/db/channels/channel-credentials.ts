@@ -214,8 +214,8 @@ async function limitMembers(
   { named, limits }: NonNullable<CredentialChange['limit']>,
 ): Promise<string[]> {
   const ids = (named === 'all' ? members : [memberNamed(members, named)]).map(({ id }) => id);
-  const given = ([name, value]: [string, number | null | undefined]) => value !== undefined && name;
-  const names = Object.entries(limits).map(given).filter(Boolean);
+  const changedName = ([name, value]: [string, number | null | undefined]) => value !== undefined && name;
+  const names = Object.entries(limits).map(changedName).filter(Boolean);
   await inside.query(
     'limit-credentials',
     `update channel_credential set rpm = case when 'rpm' = any ($2) then $3 else rpm end,

@@ -68,7 +68,7 @@ export const chatColumns = `chat.request_id, chat.project_id, chat.key_id, chat.
     as channels,
   chat.input_tokens, chat.output_tokens, chat.cached_input_tokens, chat.cache_write_tokens, chat.cache_write_1h_tokens, chat.reasoning_tokens,
   coalesce(chat.usage_estimated, false) as usage_estimated,
-  chat.held as credits_held, (chat.charged + adjusted.taken)::float8 as credits_charged, adjusted.given_back::float8 as credits_given_back,
+  chat.held as credits_held, (chat.charged + adjusted.taken)::float8 as credits_charged, adjusted.returned::float8 as credits_given_back,
   coalesce(chat.cost_micro_usd, calls.cost, 0)::float8 as cost_micro_usd,
   -- The rows of old calls are deleted. A task that has none made no call.
   case when calls.channels is null and chat.cost_micro_usd is null then (not exists (select from task where task.id = chat.request_id))::int
@@ -86,7 +86,7 @@ export const withCalls = `left join lateral (
     where a.request_id = chat.request_id) calls on true
   -- An adopted result is charged by an adjustment.
   cross join lateral (
-    select coalesce(sum(a.credits) filter (where a.credits > 0), 0) as given_back, coalesce(-sum(a.credits) filter (where a.credits < 0), 0) as taken
+    select coalesce(sum(a.credits) filter (where a.credits > 0), 0) as returned, coalesce(-sum(a.credits) filter (where a.credits < 0), 0) as taken
     from ledger_entry a where a.request_id = chat.request_id and a.kind = 'adjust') adjusted`;
 
 /** The chat of a request; null if its credits were never held. */

@@ -143,8 +143,8 @@ export async function removeFile(database: Database, fileId: string): Promise<vo
 export async function findUnknownKeys(database: Statements, keys: readonly string[]): Promise<string[]> {
   const rows = await database.query<{ key: string }>(
     'unknown-file-keys',
-    `select asked.key from unnest($1::text[]) asked (key)
-     where not exists (select from file where file.storage_key = asked.key)`,
+    `select requested.key from unnest($1::text[]) requested (key)
+     where not exists (select from file where file.storage_key = requested.key)`,
     [keys],
   );
   return rows.map(({ key }) => key);

@@ -105,16 +105,16 @@ export async function sumSpend(
       `with typed_values as (select $6::text, $7::text, $8::int, $9::text), ${periods},
        found as (
          select begun, closed_into, is_moved, ${factList} from mark cross join lateral spend_facts(mark.entry_id, ${maxBigint}) fresh
-           join asked on asked.slot = date_bin('30 minutes', fresh.at, 'epoch') and asked.is_summed
+           join half_hour on half_hour.slot = date_bin('30 minutes', fresh.at, 'epoch') and half_hour.is_summed
          where true ${ofOwner('fresh')}
          union all
-         select ${begun('cut.at')}, closed_into, is_moved, ${factList} from asked cross join lateral spend_facts(
-           (select first_entry_since(asked.first_at - interval '1 minute') - 1), (select first_entry_since(asked.past_at + interval '1 hour') - 1)) cut
-         where not asked.is_summed and cut.at >= asked.first_at and cut.at < asked.past_at ${ofOwner('cut')}
+         select ${begun('cut.at')}, closed_into, is_moved, ${factList} from half_hour cross join lateral spend_facts(
+           (select first_entry_since(half_hour.first_at - interval '1 minute') - 1), (select first_entry_since(half_hour.past_at + interval '1 hour') - 1)) cut
+         where not half_hour.is_summed and cut.at >= half_hour.first_at and cut.at < half_hour.past_at ${ofOwner('cut')}
          union all
-         select begun, closed_into, is_moved, ${factList} from asked cross join lateral (
-           select ${factList} from usage_slot u where u.slot = asked.slot ${ofOwner('u')} offset 0) u
-         where asked.is_summed
+         select begun, closed_into, is_moved, ${factList} from half_hour cross join lateral (
+           select ${factList} from usage_slot u where u.slot = half_hour.slot ${ofOwner('u')} offset 0) u
+         where half_hour.is_summed
        ), ${isOfZone ? movedFacts : `facts as (select begun, ${factList} from found`}
          union all
          select begun, ${factList} from closed cross join lateral (
@@ -193,7 +193,7 @@ const periods = `mark as materialized (
     where frozen_at is not null and not ${by('hour')}
       and day >= (to_timestamp($1) at time zone 'UTC')::date and day::timestamp at time zone 'UTC' >= to_timestamp($1)
       and (day + 1)::timestamp at time zone 'UTC' <= to_timestamp($2)
-  ), asked as materialized (
+  ), half_hour as materialized (
     select slot, greatest(slot, to_timestamp($1)) as first_at, least(past, to_timestamp($2)) as past_at, begun, closed_into, is_moved,
       slot >= to_timestamp($1) and (past <= to_timestamp($2) or to_timestamp($2) >= clock_timestamp())
         and slot >= clock_timestamp() - interval '98 days' and begun is not distinct from last_begun as is_summed
@@ -233,9 +233,9 @@ const measured = `case $9::text when 'cost' then cost_micro_usd when 'requests' 
 
 /** The largest groups of the whole range apart, and all others as one. */
 const summedLargest = `ranked as (
-    select ${dimensions}, row_number() over (order by sum(${measured}) desc) as place from grouped group by ${dimensions}
+    select ${dimensions}, row_number() over (order by sum(${measured}) desc) as rank from grouped group by ${dimensions}
   ), largest as (
-    select ${dimensions}, true as is_large from ranked where place <= $8::int
+    select ${dimensions}, true as is_large from ranked where rank <= $8::int
   ), summed as (
     select is_large is null as is_rest, begun, ${largeDimensions}, ${sums}
     from grouped left join largest using (${dimensions}) where ${isAnything} group by 1, 2, 3, 4, 5, 6, 7

@@ -63,7 +63,7 @@ export function sumUsage(
        where ${maySum} and first_at >= to_timestamp($2) and past_at <= least(to_timestamp($3), clock_timestamp())
          and (s.frozen_at is not null or coalesce((
            select e.created_at > past_at + interval '1 minute' from ledger_entry e where e.id > s.through_entry_id order by e.id limit 1), true))
-     ), asked as materialized (
+     ), half_hour as materialized (
        -- A half hour that belongs to two days of the zone is not summed: Nepal's days begin at a quarter past.
        select slot, greatest(slot, to_timestamp($2)) as first_at, least(past, to_timestamp($3)) as past_at,
          slot >= to_timestamp($2) and past <= to_timestamp($3) and slot >= clock_timestamp() - interval '98 days'
@@ -72,15 +72,15 @@ export function sumUsage(
          date_bin('30 minutes', to_timestamp($2), 'epoch'), to_timestamp($3) - interval '1 microsecond', interval '30 minutes') slot) slots
        where not exists (select from closed c where c.day = (slot at time zone 'UTC')::date)
      ), entry as (
-       select e.* from asked cross join lateral (
-         select * from ledger_entry e where e.project_id = $1 and e.created_at >= asked.first_at and e.created_at < asked.past_at
+       select e.* from half_hour cross join lateral (
+         select * from ledger_entry e where e.project_id = $1 and e.created_at >= half_hour.first_at and e.created_at < half_hour.past_at
            ${ofKey('e')} offset 0) e
-       where not asked.is_summed
+       where not half_hour.is_summed
        union all
        -- In this order, so that the planner reads them by the primary key however many it expects.
        select e.* from (
          select * from ledger_entry where id > (select through_entry_id from traffic_mark) order by id offset 0) e
-       join asked on asked.slot = date_bin('30 minutes', e.created_at, 'epoch') and asked.is_summed
+       join half_hour on half_hour.slot = date_bin('30 minutes', e.created_at, 'epoch') and half_hour.is_summed
        where e.project_id = $1 ${ofKey('e')}
      ), facts as (
        select ${by('day', `to_char(e.created_at at time zone $4, 'YYYY-MM-DD')`)} as day, e.model_id, e.key_id,
@@ -88,9 +88,9 @@ export function sumUsage(
        from entry e where e.kind in ('settle', 'refund', 'adjust')
        union all
        select ${by('day', `to_char(h.slot at time zone $4, 'YYYY-MM-DD')`)}, nullif(h.model_id, ''), nullif(h.key_id, ''), h.successes, h.failures, h.credits_charged, ${tokens}
-       from asked cross join lateral (
-         select * from usage_half_hour h where h.slot = asked.slot and h.project_id = $1 ${ofKey('h')} offset 0) h
-       where asked.is_summed
+       from half_hour cross join lateral (
+         select * from usage_half_hour h where h.slot = half_hour.slot and h.project_id = $1 ${ofKey('h')} offset 0) h
+       where half_hour.is_summed
        union all
        select ${by('day', `to_char(d.day, 'YYYY-MM-DD')`)}, nullif(d.model_id, ''), nullif(d.key_id, ''), d.successes, d.failures, d.credits_charged, ${tokens}
        from closed cross join lateral (

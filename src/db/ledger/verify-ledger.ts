@@ -41,8 +41,8 @@ export async function verifyLedger(
       for (const [name, { promise, offenders }] of Object.entries(invariants)) {
         const rows = await query<{ breaches: number; examples: string[] | null }>(
           `verify-${name}-${checkpoint ? 'since' : 'full'}`,
-          // `given` declares the types of the parameters, because not every invariant uses all of them.
-          `with given as (select $1::float8, $2::bigint, $3::bigint, $4::timestamptz),
+          // `parameters` declares the types of the parameters, because not every invariant uses all of them.
+          `with parameters as (select $1::float8, $2::bigint, $3::bigint, $4::timestamptz),
            offender as (${offenders(checkpoint ? sinceCheckpoint : allOfTime)})
            select count(*)::float8 as breaches, (array_agg(id))[1:10] as examples from offender`,
           values,
@@ -229,10 +229,10 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
           from entered where kind <> 'refund' group by 1, 2, 3, 4, 5
         ), failed as (
           select day, project_id, key_id, model_id, count(*) as failures from entered where kind = 'refund' group by 1, 2, 3, 4
-        ), told as (
+        ), summed as (
           select d.* from daily_summary d join built using (day)
-        ), told_failures as (
-          select day, project_id, key_id, model_id, sum(failures) as failures from told group by 1, 2, 3, 4
+        ), summed_failures as (
+          select day, project_id, key_id, model_id, sum(failures) as failures from summed group by 1, 2, 3, 4
         ), month_of_days as (
           select to_char(day, 'YYYY-MM') as month, project_id, model_id, channel_id, sum(successes) as successes,
             sum(failures) as failures, sum(credits_charged) as credits, sum(cost_micro_usd) as cost,
@@ -245,18 +245,18 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
           from daily_summary group by 1, 2, 3, 4
         )
         select day::text as at, project_id, key_id, model_id, channel_id
-        from told full join taken using (day, project_id, key_id, model_id, channel_id)
-        where coalesce(told.successes, 0) <> coalesce(taken.successes, 0) or coalesce(told.credits_charged, 0) <> coalesce(taken.credits, 0)
-           or coalesce(told.input_tokens, 0) <> coalesce(taken.input_tokens, 0)
-           or coalesce(told.output_tokens, 0) <> coalesce(taken.output_tokens, 0)
-           or coalesce(told.cached_input_tokens, 0) <> coalesce(taken.cached_input_tokens, 0)
-           or coalesce(told.cache_write_tokens, 0) <> coalesce(taken.cache_write_tokens, 0)
-           or coalesce(told.cache_write_1h_tokens, 0) <> coalesce(taken.cache_write_1h_tokens, 0)
-           or coalesce(told.reasoning_tokens, 0) <> coalesce(taken.reasoning_tokens, 0)
+        from summed full join taken using (day, project_id, key_id, model_id, channel_id)
+        where coalesce(summed.successes, 0) <> coalesce(taken.successes, 0) or coalesce(summed.credits_charged, 0) <> coalesce(taken.credits, 0)
+           or coalesce(summed.input_tokens, 0) <> coalesce(taken.input_tokens, 0)
+           or coalesce(summed.output_tokens, 0) <> coalesce(taken.output_tokens, 0)
+           or coalesce(summed.cached_input_tokens, 0) <> coalesce(taken.cached_input_tokens, 0)
+           or coalesce(summed.cache_write_tokens, 0) <> coalesce(taken.cache_write_tokens, 0)
+           or coalesce(summed.cache_write_1h_tokens, 0) <> coalesce(taken.cache_write_1h_tokens, 0)
+           or coalesce(summed.reasoning_tokens, 0) <> coalesce(taken.reasoning_tokens, 0)
         union
         select day::text, project_id, key_id, model_id, null
-        from told_failures full join failed using (day, project_id, key_id, model_id)
-        where coalesce(told_failures.failures, 0) <> coalesce(failed.failures, 0)
+        from summed_failures full join failed using (day, project_id, key_id, model_id)
+        where coalesce(summed_failures.failures, 0) <> coalesce(failed.failures, 0)
         union
         select month, project_id, null, model_id, channel_id
         from monthly_summary m full join month_of_days d using (month, project_id, model_id, channel_id)

@@ -25,9 +25,9 @@ export async function listRequests(
   request: ListRequest,
 ): Promise<Page<RequestView>> {
   const { createdFrom, createdBefore, sort = 'newest' } = request;
-  const asked = { ...filter, createdFrom, createdBefore };
-  if (sort === 'newest') return listNewestRequests(database, asked, request);
-  return sortedRequests(database, asked, { ...request, sort });
+  const criteria = { ...filter, createdFrom, createdBefore };
+  if (sort === 'newest') return listNewestRequests(database, criteria, request);
+  return sortedRequests(database, criteria, { ...request, sort });
 }
 
 async function sortedRequests(
@@ -37,20 +37,20 @@ async function sortedRequests(
 ): Promise<Page<RequestView>> {
   const channel = filter.channel === undefined ? undefined : await findChannelId(database, filter.channel);
   if (channel === null) return { items: [], next: null };
-  const asked = { ...filter, channel };
+  const criteria = { ...filter, channel };
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const range = idRange(asked, newestPosition, bind).join(' and ');
+  const range = idRange(criteria, newestPosition, bind).join(' and ');
   const ended = [
     range,
-    ...(asked.projectId === undefined ? [] : [`e.project_id = ${bind(asked.projectId)}`]),
-    ...(asked.keyId === undefined ? [] : [`e.key_id = ${bind(asked.keyId)}`]),
-    ...matchesEnded(asked, bind, true),
+    ...(criteria.projectId === undefined ? [] : [`e.project_id = ${bind(criteria.projectId)}`]),
+    ...(criteria.keyId === undefined ? [] : [`e.key_id = ${bind(criteria.keyId)}`]),
+    ...matchesEnded(criteria, bind, true),
   ].join(' and ');
-  const running = mayRun(asked) ? matchesRunning(asked, bind).join(' and ') : 'false';
+  const running = mayRun(criteria) ? matchesRunning(criteria, bind).join(' and ') : 'false';
   const { value, isBehind, order, position, rowsMax } = sortedBy(requestSortColumns, request, bind);
   const rows = await database.query<RequestView & SortedRow>(
-    `sorted-requests-${request.sort}-${requestFilterShape(asked)}`,
+    `sorted-requests-${request.sort}-${requestFilterShape(criteria)}`,
     operatorPageText(`
       with page as materialized (
         select value, id from (

@@ -135,7 +135,7 @@ export async function listAllScheduledJobRuns(
     `list-all-job-runs-${sort}`,
     operatorPageText(
       `select ${runColumns}, ${position} as position
-     from unnest($1::text[]) asked (of_name) cross join lateral (
+     from unnest($1::text[]) requested (of_name) cross join lateral (
        select * from job_run r where name = of_name and ${where} order by ${order} limit ${bind(request.limit + 1)}::int) r
      order by ${order} limit ${bind(request.limit + 1)}::int`,
     ),

@@ -35,7 +35,7 @@ export const unknownCost = `has_unknown_cost(request_id, outcome, error_class, o
  */
 const fromAttempts = `from (select a.*, coalesce(a.ended_at, t.completed_at) as over_at,
                          case when a.outcome is not null or t.completed_at is null then a.outcome
-                              when a.operation is not null then 'canceled' else 'unknown' end as told
+                              when a.operation is not null then 'canceled' else 'unknown' end as shown_outcome
                        from attempt a left join task t on t.id = a.request_id) a
                       where request_id = $1 order by n limit 500`;
 
@@ -43,9 +43,9 @@ const fromAttempts = `from (select a.*, coalesce(a.ended_at, t.completed_at) as 
 export async function listAttemptDetails(database: Database, taskId: string): Promise<AttemptDetail[]> {
   return database.query<AttemptDetail>(
     'operator-attempts',
-    `select n, channel_name as channel, told as outcome, error_class, status, detail, code, operation,
-       ${boughtCost} as cost_micro_usd, told is not null and ${unknownCost} as cost_unknown, ${unixSeconds('started_at')} as started_at, ${unixSeconds('submitted_at')} as submitted_at,
-       ${unixSeconds('over_at')} as ended_at, round(extract(epoch from over_at - started_at) * 1000)::float8 as took_ms, case when told is null then ${unixSeconds('next_poll_at')} end as next_poll_at
+    `select n, channel_name as channel, shown_outcome as outcome, error_class, status, detail, code, operation,
+       ${boughtCost} as cost_micro_usd, shown_outcome is not null and ${unknownCost} as cost_unknown, ${unixSeconds('started_at')} as started_at, ${unixSeconds('submitted_at')} as submitted_at,
+       ${unixSeconds('over_at')} as ended_at, round(extract(epoch from over_at - started_at) * 1000)::float8 as took_ms, case when shown_outcome is null then ${unixSeconds('next_poll_at')} end as next_poll_at
      ${fromAttempts}`,
     [taskId],
   );
@@ -64,7 +64,7 @@ export interface AttemptFacts extends Pick<
 export async function listAttemptFacts(database: Database, taskId: string): Promise<AttemptFacts[]> {
   return database.query<AttemptFacts>(
     'task-attempts',
-    `select id, n, told as outcome, error_class, status, ${unixSeconds('started_at')} as started_at,
+    `select id, n, shown_outcome as outcome, error_class, status, ${unixSeconds('started_at')} as started_at,
        ${unixSeconds('submitted_at')} as submitted_at, ${unixSeconds('over_at')} as ended_at ${fromAttempts}`,
     [taskId],
   );

@@ -42,9 +42,9 @@ export const ledgerEnds = (
 ): Promise<{ id: string; version: string }[]> =>
   database.query(
     'ledger-ends',
-    `select asked.id, coalesce(last.position, '0.0') as version from unnest($1::text[]) asked (id)
+    `select requested.id, coalesce(last.position, '0.0') as version from unnest($1::text[]) requested (id)
      left join lateral (
-       select ${positionOf('e')} as position from ledger_entry e where project_id = asked.id order by created_at desc, id desc limit 1
+       select ${positionOf('e')} as position from ledger_entry e where project_id = requested.id order by created_at desc, id desc limit 1
      ) last on true`,
     [projectIds],
   );

@@ -102,11 +102,11 @@ export async function hastenPoll(database: Database, attemptId: string): Promise
 export async function saveProgress(database: Database, progress: ReadonlyMap<string, number>): Promise<void> {
   await database.query(
     'save-progress',
-    `with given as (
+    `with reported as (
        select t.id, g.progress from unnest($1::text[], $2::int[]) g (id, progress) join task t using (id)
        where t.completed_at is null order by t.id for no key update of t skip locked
      )
-     update task t set progress = greatest(g.progress, t.progress) from given g where t.id = g.id`,
+     update task t set progress = greatest(g.progress, t.progress) from reported g where t.id = g.id`,
     [[...progress.keys()], [...progress.values()]],
   );
 }

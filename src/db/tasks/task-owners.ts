@@ -16,7 +16,7 @@ export async function findTaskOwners(
     'find-task-owners',
     `select t.id, t.key_id, coalesce((select k.name from api_key k where k.id = t.key_id), '') as key_name,
        coalesce((select p.name from project p where p.id = t.project_id), '') as project_name
-     from unnest($1::text[]) asked (id) cross join lateral (select * from task where task.id = asked.id limit 1) t`,
+     from unnest($1::text[]) requested (id) cross join lateral (select * from task where task.id = requested.id limit 1) t`,
     [taskIds],
   );
   return new Map(rows.map(({ id, ...owner }) => [id, owner]));

@@ -57,8 +57,8 @@ export const findTask = (database: Statements, taskId: string): Promise<TaskView
 export const findTasks = (database: Statements, taskIds: readonly string[]): Promise<TaskView[]> =>
   database.query(
     'find-tasks',
-    `select ${viewColumns} from unnest($1::text[]) asked (id)
-       cross join lateral (select * from task where task.id = asked.id limit 1) t ${withDelivery}`,
+    `select ${viewColumns} from unnest($1::text[]) requested (id)
+       cross join lateral (select * from task where task.id = requested.id limit 1) t ${withDelivery}`,
     [taskIds],
   );
 
@@ -81,8 +81,8 @@ export const taskVersions = (
 ): Promise<{ id: string; version: string }[]> =>
   database.query(
     'task-versions',
-    `select t.id, concat_ws(' ', t.status, t.attempts, t.progress) as version from unnest($1::text[]) asked (id)
-       cross join lateral (select id, status, attempts, progress from task where task.id = asked.id limit 1) t`,
+    `select t.id, concat_ws(' ', t.status, t.attempts, t.progress) as version from unnest($1::text[]) requested (id)
+       cross join lateral (select id, status, attempts, progress from task where task.id = requested.id limit 1) t`,
     [taskIds],
   );
 

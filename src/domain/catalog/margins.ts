@@ -17,7 +17,7 @@ export interface Margin {
   /** Null for the minimum of a chat, which no family decides. */
   family: string | null;
   /** The parameters of a media request that its price and its cost depend on. For a chat, the kind of token. */
-  asked: JsonObject;
+  combination: JsonObject;
   credits: number;
   price: number;
   cost: number;
@@ -74,7 +74,7 @@ function mediaMargins(entry: CatalogEntry, family: string, mapping: UpstreamMapp
     return marginOf({
       unit: 'request',
       family,
-      asked: combination,
+      combination,
       ...price,
       cost: mediaCost(mapping.cost, combination),
     });
@@ -99,7 +99,7 @@ function chatMargins(entry: CatalogEntry, family: string, mapping: UpstreamMappi
         return marginOf({
           unit: isOutputClass(tokens) ? '1,000 output tokens' : '1,000 input tokens',
           family,
-          asked: { tokens, ...(above !== undefined && { above_input_tokens: above }) },
+          combination: { tokens, ...(above !== undefined && { above_input_tokens: above }) },
           ...priceOf(prices[`credits_per_1k_${tokens}_tokens`], creditValue),
           cost: Math.ceil(everyRate(rates)[tokens] / 1_000),
         });
@@ -118,7 +118,7 @@ const minimumOf = ({ model: { pricing } }: CatalogEntry, creditValue: number): M
   ...marginOf({
     unit: 'request',
     family: null,
-    asked: {},
+    combination: {},
     ...priceOf(pricing.min_credits_per_request, creditValue),
     cost: 0,
   }),

@@ -138,11 +138,11 @@ function mediaPrices(entry: CatalogEntry, mapping: UpstreamMapping, listed: Pric
   const combinations = offeredCombinations(entry, mapping, [...pricedKeys(entry, mapping), unit.key]) ?? [];
   return combinations
     .map((combination) => ({
-      asked: combination,
+      combination,
       count: Number(combination[unit.key] ?? (unit.key === 'n' ? 1 : NaN)),
     }))
     .filter(({ count }) => count > 0)
-    .map(({ asked: combination, count }) =>
+    .map(({ combination, count }) =>
       compared({ item: unit.item, rate: unit.rate }, mediaCost(mapping.cost, combination) / count, price * 1e6),
     )
     .sort((one, other) => Math.abs(one.ours - one.listed) - Math.abs(other.ours - other.listed))

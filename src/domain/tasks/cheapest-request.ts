@@ -45,7 +45,7 @@ function cheapestMedia(entry: CatalogEntry, mapping: UpstreamMapping): CheapestR
   const combinations = offeredCombinations(entry, mapping, pricedKeys(entry, mapping)) ?? [];
   const [cheapest] = combinations
     .filter((combination) => !Object.keys(combination).some(isInputKey))
-    .map((combination) => ({ asked: combination, cost: mediaCost(mapping.cost, combination) }))
+    .map((combination) => ({ combination, cost: mediaCost(mapping.cost, combination) }))
     .sort((one, other) => one.cost - other.cost);
   if (!cheapest) return { kind: 'none', why: 'the model needs an input' };
   // What the price does not depend on may still be limited at this family (`only`).
@@ -55,7 +55,7 @@ function cheapestMedia(entry: CatalogEntry, mapping: UpstreamMapping): CheapestR
   const { input } = resolveMediaRequest(entry, {
     prompt,
     ...(Object.fromEntries(offered) as JsonObject),
-    ...cheapest.asked,
+    ...cheapest.combination,
   });
   return { kind: 'media', input, costMax: mediaCost(mapping.cost, input) };
 }

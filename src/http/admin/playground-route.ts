@@ -50,8 +50,8 @@ export const playgroundRoute = (deps: Pick<Deps, 'db' | 'config'>): Route =>
     async handler(ctx) {
       const { project_id: projectId, budget_daily: wanted } = validate(PlaygroundRequest, ctx.request.body);
       const budgetDaily = wanted ?? (await creditsWorth(deps, usualDailyMicroUsd));
-      const given = { access: adminOf(ctx), projectId, budgetDaily };
-      const key = await issuePlaygroundKey(deps, given).catch((error: unknown) => {
+      const input = { access: adminOf(ctx), projectId, budgetDaily };
+      const key = await issuePlaygroundKey(deps, input).catch((error: unknown) => {
         throw refusalOf(error);
       });
       ctx.set('Cache-Control', 'no-store');

@@ -43,8 +43,8 @@ export async function checkChannels(deps: CheckDeps): Promise<{ checked: number;
 async function checkEach(deps: CheckDeps, channel: ChannelRow): Promise<Attempt<true> | null> {
   let worst: Attempt<true> | null = null;
   for (const { id } of channel.credentials) {
-    const asked = withCredential(channel, id);
-    const answer = asked && (await check(deps, asked));
+    const candidate = withCredential(channel, id);
+    const answer = candidate && (await check(deps, candidate));
     if (worst === null || worst.kind === 'ok') worst = answer;
     if (answer && answer.kind !== 'ok' && !isOfCredential(answer)) break;
   }

@@ -6,7 +6,7 @@ export async function checkFileStore(
   files: Pick<FileStore, 'freeBytes' | 'exists'>,
   ms: number,
 ): Promise<number | null> {
-  const asked = Promise.all([files.freeBytes(), files.exists('probe')]);
-  const answer = await within(ms, asked).catch(() => undefined);
+  const probes = Promise.all([files.freeBytes(), files.exists('probe')]);
+  const answer = await within(ms, probes).catch(() => undefined);
   return answer?.[0] ?? null;
 }

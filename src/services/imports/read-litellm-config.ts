@@ -65,8 +65,8 @@ function addDeployment(
   entry: Record<string, unknown>,
   { env, credentials, creditValue }: DeploymentScene,
 ): void {
-  const given = objectOf(entry['litellm_params']);
-  const params = { ...credentials.get(textIn(given['litellm_credential_name'])), ...given };
+  const ownParams = objectOf(entry['litellm_params']);
+  const params = { ...credentials.get(textIn(ownParams['litellm_credential_name'])), ...ownParams };
   const alias = textIn(entry['model_name']);
   const subject = `model ${alias}`;
   const leaveOut = (sentence: string): void => {

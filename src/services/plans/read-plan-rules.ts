@@ -80,8 +80,8 @@ function describeIssue({ path, ...issue }: z.core.$ZodIssue, item: object): stri
   // A message of zod does not name both bounds.
   const message = path.length > 1 ? priceRule : issue.message;
   const isPlain = ['number', 'string', 'boolean'].includes(typeof value);
-  const given = isPlain ? `, not ${quoted(String(value))}` : '';
-  return `${name} ${message}${given}`;
+  const suffix = isPlain ? `, not ${quoted(String(value))}` : '';
+  return `${name} ${message}${suffix}`;
 }
 
 function parseText(text: string): { content: unknown } | { problem: string } {

@@ -39,7 +39,10 @@ export async function requestScheduledJob(deps: ScheduledJobDeps, name: Schedule
   if (verdict === 'already_running') return { kind: 'already_running' };
   const runHere = () =>
     void runScheduledJob(deps, { name, trigger: 'endpoint' }).catch((error: unknown) =>
-      deps.logger.error({ err: error, job: name, run_id: runId }, 'a requested job could not be run in the API server'),
+      deps.logger.error(
+        { err: error, job: name, run_id: runId },
+        'a requested scheduled job could not be run in the API server',
+      ),
     );
   if (!(await deps.workflows.triggerScheduledJob(name, triggerMs))) runHere();
 

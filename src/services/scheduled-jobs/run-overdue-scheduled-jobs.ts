@@ -14,6 +14,6 @@ export async function runOverdueScheduledJobs(deps: ScheduledJobDeps, upSeconds:
   });
   const results = await Promise.all(overdue.map((name) => runScheduledJob(deps, { name, trigger: 'loop' })));
   const ran = overdue.filter((_, index) => results[index]?.ran === true);
-  if (ran.length > 0) deps.logger.warn({ jobs: ran }, 'ran overdue jobs that no Schedule had run');
+  if (ran.length > 0) deps.logger.warn({ jobs: ran }, 'ran overdue scheduled jobs that no Schedule had run');
   return ran;
 }

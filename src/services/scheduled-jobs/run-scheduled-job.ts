@@ -42,7 +42,7 @@ export async function runScheduledJob(
     const { state, did } = await scheduledJobTable[name].run(deps).then(
       (counts) => ({ state: 'succeeded' as const, did: counts }),
       (error: unknown) => {
-        logger.error({ err: error, job: name, run_id: runId, ...alarmOf('job_failed') }, 'a job failed');
+        logger.error({ err: error, job: name, run_id: runId, ...alarmOf('job_failed') }, 'a scheduled job failed');
         // The log has the full error, whose message may contain data that the list of runs must not show.
         return {
           state: 'failed' as const,
@@ -55,7 +55,7 @@ export async function runScheduledJob(
     );
     const summary = { ...did, ms: Math.round(performance.now() - began) };
     if (!(await endScheduledJob(db, { runId, state, summary }))) {
-      logger.warn({ job: name, run_id: runId }, 'a job ended after its run had been counted as lost');
+      logger.warn({ job: name, run_id: runId }, 'a scheduled job ended after its run had been counted as lost');
     }
     return { ran: true, runId, state, summary };
   } finally {

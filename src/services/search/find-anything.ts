@@ -18,9 +18,9 @@ const hitsMax = 20;
  * Finds what an operator means by a text: an id or the beginning of one, the id of an answer or of a provider's job, the first or the last
  * characters of a key, or a part of a name. Best matches first. Besides what has a whole id there is no other hit.
  */
-export async function findAnything({ db }: Pick<Deps, 'db'>, asked: string): Promise<SearchHit[]> {
+export async function findAnything({ db }: Pick<Deps, 'db'>, query: string): Promise<SearchHit[]> {
   // Lists show the beginning of long ids.
-  const text = asked.replace(/(?:…|\.\.\.)$/, '');
+  const text = query.replace(/(?:…|\.\.\.)$/, '');
   if (text === '') return [];
   const byId = await findAnyId(db, text);
   const others =

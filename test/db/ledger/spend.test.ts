@@ -136,7 +136,7 @@ const range = (over: Partial<SpendRange> = {}): SpendRange => ({
 
 /** Compares what operators are shown by each group and zone with the rows. */
 async function expectExact(): Promise<void> {
-  const asked: [SpendGroup[], string][] = [
+  const cases: [SpendGroup[], string][] = [
     [['day'], 'UTC'],
     [['day', 'project', 'channel'], 'UTC'],
     [['model', 'key', 'type'], 'UTC'],
@@ -150,7 +150,7 @@ async function expectExact(): Promise<void> {
     [['day', 'key', 'type'], 'Europe/Berlin'],
     [['key'], 'Europe/Berlin'],
   ];
-  for (const [groups, timeZone] of asked) {
+  for (const [groups, timeZone] of cases) {
     const [total, ...rows] = await sumSpend(db, range({ groups, timeZone }), 10_000);
     const shown = rows.map((row): [string, Sums] => [
       groups.map((group) => String(row[nameOf[group]])).join(' '),
@@ -280,8 +280,8 @@ describe('the usage of days on which clocks change', () => {
         'America/Santiago',
         'Asia/Kathmandu',
       ]) {
-        const asked = range({ from, to, timeZone, groups: ['day', 'model'] });
-        const [, ...rows] = await sumSpend(old, asked, 10_000);
+        const input = range({ from, to, timeZone, groups: ['day', 'model'] });
+        const [, ...rows] = await sumSpend(old, input, 10_000);
         const shown = rows.map((row): [string, number] => [`${row.day} ${row.model}`, row.credits]);
         const entries = await rowsOf<{ name: string; credits: number }>(
           old,

@@ -316,7 +316,7 @@ class Evaluation {
       if (Array.isArray(object) && node.expression.name.text === 'join' && object.some((one) => one instanceof Unknown))
         return new Unknown(node);
       const passed = values().map((value) =>
-        isClosure(value) ? (...given: Value[]): Value => this.#apply(value, given) : value,
+        isClosure(value) ? (...args: Value[]): Value => this.#apply(value, args) : value,
       );
       if (object === Object && passed.some((value) => value instanceof Unknown)) return new Unknown(node);
       return (method as (...passed: Value[]) => Value).apply(object, passed);

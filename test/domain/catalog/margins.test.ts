@@ -67,11 +67,17 @@ describe('the margins of a model', () => {
       kling: { cost: [{ per_second: 3_000 }], only: { duration: [10] } },
     });
     expect(modelMargins(entry, creditValue).margins).toMatchObject([
-      { request: 'cheapest', family: 'fal', asked: { duration: 5, resolution: '720p' }, cost: 20_000, margin: 30_000 },
+      {
+        request: 'cheapest',
+        family: 'fal',
+        combination: { duration: 5, resolution: '720p' },
+        cost: 20_000,
+        margin: 30_000,
+      },
       {
         request: 'dearest',
         family: 'fal',
-        asked: { duration: 10, resolution: '1080p' },
+        combination: { duration: 10, resolution: '1080p' },
         cost: 120_000,
         margin: -20_000,
       },
@@ -81,15 +87,19 @@ describe('the margins of a model', () => {
   it('of requests that all cost the same are those of the lowest and of the highest price', () => {
     const { margins } = modelMargins(aModel({ fal: { cost: [{ per_request: 20_000 }] } }), creditValue);
     expect(margins).toMatchObject([
-      { request: 'cheapest', asked: { duration: 5 }, price: 50_000, margin: 30_000 },
-      { request: 'dearest', asked: { duration: 10 }, price: 100_000, margin: 80_000 },
+      { request: 'cheapest', combination: { duration: 5 }, price: 50_000, margin: 30_000 },
+      { request: 'dearest', combination: { duration: 10 }, price: 100_000, margin: 80_000 },
     ]);
   });
 
   it('are the smallest ones of the requests that cost the most', () => {
     const cost = [{ when: { resolution: '1080p' }, per_request: 90_000 }, { per_request: 20_000 }];
     const [, dearest] = modelMargins(aModel({ fal: { cost } }), creditValue).margins;
-    expect(dearest).toMatchObject({ request: 'dearest', asked: { duration: 5, resolution: '1080p' }, margin: -40_000 });
+    expect(dearest).toMatchObject({
+      request: 'dearest',
+      combination: { duration: 5, resolution: '1080p' },
+      margin: -40_000,
+    });
   });
 
   it('have as losses the worst request of each family that the catalog does not explain', () => {
@@ -116,7 +126,12 @@ describe('the margins of a model', () => {
       ],
     };
     const { margins, losses } = modelMargins(aModel({ openai: { cost } }, true), creditValue);
-    const shown = margins.map(({ request, unit, asked, cost: each }) => [request, unit, asked['tokens'], each]);
+    const shown = margins.map(({ request, unit, combination, cost: each }) => [
+      request,
+      unit,
+      combination['tokens'],
+      each,
+    ]);
     expect(shown).toEqual([
       ['cheapest', '1,000 input tokens', 'cached_input', 100],
       ['dearest', '1,000 input tokens', 'input', 3_000],
@@ -157,7 +172,7 @@ describe('the margins of a model', () => {
           },
         },
         1,
-      ).losses.map(({ asked, margin }) => ({ ...asked, margin }));
+      ).losses.map(({ combination, margin }) => ({ ...combination, margin }));
     expect(priced({})).toEqual([]);
     expect(priced({ credits_per_1k_cached_input_tokens: 0 })).toMatchObject([{ tokens: 'cached_input', margin: -1 }]);
     expect(priced({ credits_per_1k_cache_write_tokens: 0 })).toMatchObject([{ tokens: 'cache_write', margin: -2 }]);
@@ -197,10 +212,12 @@ describe('the margins of a model', () => {
     expect(priced(5_000)).toMatchObject({
       losses: [],
       margins: [
-        { asked: { duration: 5, resolution: '720p' }, credits: 25_000, cost: 20_000 },
-        { asked: { duration: 10, resolution: '1080p' }, credits: 150_000, cost: 120_000 },
+        { combination: { duration: 5, resolution: '720p' }, credits: 25_000, cost: 20_000 },
+        { combination: { duration: 10, resolution: '1080p' }, credits: 150_000, cost: 120_000 },
       ],
     });
-    expect(priced(3_000).losses).toMatchObject([{ asked: { duration: 10, resolution: '720p' }, margin: -10_000 }]);
+    expect(priced(3_000).losses).toMatchObject([
+      { combination: { duration: 10, resolution: '720p' }, margin: -10_000 },
+    ]);
   });
 });

@@ -44,7 +44,7 @@ describe('the OpenAPI document', () => {
     (_name, route) => {
       const template = templateOf(route.path);
       const { parameters = [] } = document.paths[template]?.[route.method.toLowerCase()] ?? {};
-      const named = (place: string) => parameters.filter((one) => one.in === place).map(({ name }) => name);
+      const named = (location: string) => parameters.filter((one) => one.in === location).map(({ name }) => name);
       expect(named('query').sort()).toEqual(Object.keys(route.query ?? {}).sort());
       expect(named('path')).toEqual([...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
     },

@@ -227,9 +227,9 @@ function losingAfter(
   const provider: Adapter = deps.adapters.fal ?? {};
   const losing = async <T>(answer: Promise<T> | undefined): Promise<T> => {
     if (answer === undefined) throw new Error(`no ${call}`);
-    const given = await answer;
+    const received = await answer;
     await lose(taskId);
-    return given;
+    return received;
   };
   const changed: Adapter =
     call === 'submitMedia'

@@ -133,8 +133,8 @@ function mediaFields({ pricing, parameters }: CatalogEntry, dear: CatalogEntry):
 }
 
 /** What a price or a cost depends on: `Img size 2k`, for an input `With image`, for a chat `Cached input, above 272,000 tokens of input`. */
-export const conditionsText = (asked: Readonly<Record<string, unknown>>): string =>
-  Object.entries(asked)
+export const conditionsText = (combination: Readonly<Record<string, unknown>>): string =>
+  Object.entries(combination)
     .map(([key, value]) => conditionText(key, value))
     .join(', ');
 

@@ -16,15 +16,15 @@ interface Estimated {
 export function ChatEstimate({
   api,
   model,
-  asked,
+  request,
   isOne,
 }: {
   api: ClientApi;
   model: Model;
-  asked: Estimated;
+  request: Estimated;
   isOne: boolean;
 }) {
-  const [settled] = useDebouncedValue(JSON.stringify(asked), 400);
+  const [settled] = useDebouncedValue(JSON.stringify(request), 400);
   const { data: tokens } = useQuery({
     queryKey: ['chat-estimate', model.id, settled],
     queryFn: ({ signal }) => countTokens(api, model, JSON.parse(settled) as Estimated, signal),
@@ -41,7 +41,9 @@ export function ChatEstimate({
     tokens === undefined
       ? `${credits(pricing.credits_per_1k_input_tokens)} per 1,000 tokens in, ${credits(pricing.credits_per_1k_output_tokens)} out`
       : `about ${number(tokens)} tokens in: ${credits(priceOf(tokens, 0))}` +
-        (asked.maxTokens === undefined ? '' : `, with the longest answer ${credits(priceOf(tokens, asked.maxTokens))}`);
+        (request.maxTokens === undefined
+          ? ''
+          : `, with the longest answer ${credits(priceOf(tokens, request.maxTokens))}`);
   return (
     <Text size="sm" c="dimmed" role="status" aria-live="polite">
       {isOne ? 'Estimate' : model.display_name}: {price}

@@ -37,8 +37,8 @@ export function Chat({ api, models, draft }: { api: ClientApi; models: readonly 
     <Card withBorder component="section" aria-label="Conversation">
       <Stack>
         <Group align="flex-start" gap="md" className="threads">
-          {models.map((model, place) => (
-            <ChatThread key={place} thread={threadAt(place)} model={model} isRunning={isRunning} isOne={isOne} />
+          {models.map((model, index) => (
+            <ChatThread key={index} thread={threadAt(index)} model={model} isRunning={isRunning} isOne={isOne} />
           ))}
         </Group>
         <Composer
@@ -59,26 +59,26 @@ export function Chat({ api, models, draft }: { api: ClientApi; models: readonly 
         {settings.fields}
         <Group justify="space-between" align="flex-end" gap="sm">
           <Stack gap={2}>
-            {models.map((model, place) => (
+            {models.map((model, index) => (
               <ChatEstimate
-                key={place}
+                key={index}
                 api={api}
                 model={model}
                 isOne={isOne}
-                asked={{
+                request={{
                   system: settings.system,
-                  texts: [...threadAt(place).messages.map(({ content }) => content), text],
+                  texts: [...threadAt(index).messages.map(({ content }) => content), text],
                   maxTokens: settings.maxTokens,
                 }}
               />
             ))}
           </Stack>
           <Group gap="xs">
-            {models.map((model, place) => (
+            {models.map((model, index) => (
               <CodeButton
-                key={place}
+                key={index}
                 path={chatPath}
-                body={threadAt(place).sent ?? settings.bodyOf(model.id, [question(text, pictures)])}
+                body={threadAt(index).sent ?? settings.bodyOf(model.id, [question(text, pictures)])}
                 {...(!isOne && { of: model.display_name })}
               />
             ))}

@@ -49,22 +49,27 @@ export function useThreads(api: ClientApi, bodyOf: BodyOf) {
   const [threads, setThreads] = useState<Thread[]>([]);
   const [running, setRunning] = useState<AbortController | null>(null);
   useEffect(() => () => running?.abort(), [running]);
-  const threadAt = (place: number): Thread => threads[place] ?? empty;
+  const threadAt = (threadIndex: number): Thread => threads[threadIndex] ?? empty;
 
-  const change = (place: number, changed: (thread: Thread) => Thread): void =>
+  const change = (threadIndex: number, changed: (thread: Thread) => Thread): void =>
     setThreads((all) => {
       const others = [...all];
-      for (let index = all.length; index <= place; index++) others[index] = empty;
-      others[place] = changed(others[place] ?? empty);
+      for (let index = all.length; index <= threadIndex; index++) others[index] = empty;
+      others[threadIndex] = changed(others[threadIndex] ?? empty);
       return others;
     });
 
-  const askOne = async (place: number, model: string, asked: Message, signal: AbortSignal): Promise<boolean> => {
-    const history = [...threadAt(place).messages, asked];
+  const askOne = async (
+    threadIndex: number,
+    model: string,
+    userMessage: Message,
+    signal: AbortSignal,
+  ): Promise<boolean> => {
+    const history = [...threadAt(threadIndex).messages, userMessage];
     const sent = { ...bodyOf(model, history), ...streamed };
-    change(place, () => ({ messages: [...history, { ...question(''), role: 'assistant' }], error: null, sent }));
+    change(threadIndex, () => ({ messages: [...history, { ...question(''), role: 'assistant' }], error: null, sent }));
     const extend = (extended: (answer: Message) => Message): void =>
-      change(place, (thread) => ({
+      change(threadIndex, (thread) => ({
         ...thread,
         messages: thread.messages.map((message, index) =>
           index === thread.messages.length - 1 ? extended(message) : message,
@@ -75,7 +80,7 @@ export function useThreads(api: ClientApi, bodyOf: BodyOf) {
       return true;
     } catch (error) {
       // An answer that never began leaves the conversation as it was, to be asked again.
-      change(place, ({ messages, ...thread }) => ({
+      change(threadIndex, ({ messages, ...thread }) => ({
         ...thread,
         error: signal.aborted ? null : error,
         messages: messages.at(-1)?.content === '' ? messages.slice(0, -2) : messages,
@@ -84,10 +89,12 @@ export function useThreads(api: ClientApi, bodyOf: BodyOf) {
     }
   };
 
-  const ask = async (models: readonly string[], asked: Message): Promise<boolean> => {
+  const ask = async (models: readonly string[], userMessage: Message): Promise<boolean> => {
     const controller = new AbortController();
     setRunning(controller);
-    const answered = await Promise.all(models.map((model, place) => askOne(place, model, asked, controller.signal)));
+    const answered = await Promise.all(
+      models.map((model, threadIndex) => askOne(threadIndex, model, userMessage, controller.signal)),
+    );
     setRunning(null);
     return answered.some(Boolean);
   };

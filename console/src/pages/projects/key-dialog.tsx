@@ -104,8 +104,8 @@ export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogPr
 
 /** The names of models that have what is typed in them, and those of the chosen ones that the catalog lacks. The earlier ones are not checked again. */
 function useModelNames(typed: string, chosen: readonly string[], earlier: readonly string[]) {
-  const [asked] = useDebouncedValue(typed.trim(), 200);
-  const { data: names } = useQuery({ ...modelNamesQuery(asked), placeholderData: keepPreviousData });
+  const [query] = useDebouncedValue(typed.trim(), 200);
+  const { data: names } = useQuery({ ...modelNamesQuery(query), placeholderData: keepPreviousData });
   const checked = chosen.filter((item) => !isModelGlob(item) && !earlier.includes(item));
   const found = useQueries({ queries: checked.map(modelNamesQuery) });
   return { names: names ?? [], unknown: checked.filter((item, index) => found[index]?.data?.includes(item) === false) };

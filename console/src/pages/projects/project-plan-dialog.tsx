@@ -35,8 +35,8 @@ export function ProjectPlanDialog({ projectId, plan, onClose }: ProjectPlanDialo
           change('patch', '/projects/{id}', { id: projectId }, { plan: form.fields.plan || null }, version),
         )
       }
-      done={({ plan: given }) =>
-        given === null ? 'The project has the prices of the catalog.' : `The project has the plan ${given}.`
+      done={({ plan: newPlan }) =>
+        newPlan === null ? 'The project has the prices of the catalog.' : `The project has the plan ${newPlan}.`
       }
     >
       <Select

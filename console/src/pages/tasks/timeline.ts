@@ -86,8 +86,8 @@ export function attemptStep(attempt: Call): Step {
 }
 
 /** The id of the job at its provider. */
-function providerJobOf(operation: AttemptDetail['operation'] | undefined): string | null {
-  const id = Object.entries(operation ?? {}).find(([name]) => /(?:_id|^name)$/.test(name))?.[1];
+function providerJobOf(providerRef: AttemptDetail['operation'] | undefined): string | null {
+  const id = Object.entries(providerRef ?? {}).find(([name]) => /(?:_id|^name)$/.test(name))?.[1];
   return typeof id === 'string' || typeof id === 'number' ? `job ${id}` : null;
 }
 

@@ -52,9 +52,9 @@ const hourlyDaysMax = 7;
 
 /** The view that an address asks for. What it lacks, or has wrong, is as usual: days are those of the viewer's zone. */
 export function viewOf(search: UsageSearch, viewerZone: string, nowMs = Date.now()): View {
-  const asked = rangeOf(search, isTimeZone(search.tz ?? '') ? String(search.tz) : viewerZone, nowMs);
-  const isTooLongForZone = asked.zone !== 'UTC' && secondsOf(asked) > usageMaxDays * daySeconds;
-  const range = isTooLongForZone ? rangeOf(search, 'UTC', nowMs) : asked;
+  const requestedRange = rangeOf(search, isTimeZone(search.tz ?? '') ? String(search.tz) : viewerZone, nowMs);
+  const isTooLongForZone = requestedRange.zone !== 'UTC' && secondsOf(requestedRange) > usageMaxDays * daySeconds;
+  const range = isTooLongForZone ? rangeOf(search, 'UTC', nowMs) : requestedRange;
   const by = oneOf(dimensions, search.by) ?? 'model';
   const usual = range.since === undefined || search.range === 'week' ? 'day' : 'hour';
   const interval = (search.interval ?? usual) === 'hour' && mayBeHourly(range) ? 'hour' : 'day';

@@ -55,8 +55,8 @@ export async function takeRow(run: AttemptRun): Promise<(AttemptMemory & { begun
     const memory = await patiently(run, () => beginAttempt(deps.db, start));
     if (!memory?.fresh) releaseInputs(run);
     if (!memory) return null;
-    const { fresh, outcome, operation, submitDeadlineMs } = memory;
-    const mayBeInFlight = !fresh && outcome === null && !operation && submitDeadlineMs > 0;
+    const { fresh, outcome, operation: providerRef, submitDeadlineMs } = memory;
+    const mayBeInFlight = !fresh && outcome === null && !providerRef && submitDeadlineMs > 0;
     if (!mayBeInFlight) return { ...memory, begunAt };
     await waitUnlessShutdown(run, Math.min(submitDeadlineMs + 50, 1_000));
     if (signals.canceled.aborted) return null;

@@ -32,12 +32,12 @@ export function createCollector(
       if (!task) return;
       const collect = () => startOrResume(deps, task, 'collect');
       const away = (await tracer.resume(task.traceParent, 'collect the result', collect)) === 'unreachable';
-      if (away && !isAway) logger.warn('Temporal is unavailable: results of parked jobs wait for it');
+      if (away && !isAway) logger.warn('Temporal is unavailable: results of parked provider jobs wait for it');
       isAway = away;
     } catch (error) {
       logger.error(
         { err: error, task_id: taskId, ...alarmOf('task_not_signaled') },
-        'the workflow of a parked job could not be signaled',
+        'the workflow of a parked provider job could not be signaled',
       );
     }
   };

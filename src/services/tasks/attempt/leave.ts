@@ -46,7 +46,7 @@ export async function giveUp(run: AttemptRun, holder: AttemptHolder): Promise<Re
   const { taskId } = run.task;
   const task = await patiently(run, () => findTaskForAttempt(deps.db, taskId));
   if (task && isTerminal(task.status)) {
-    const end = { outcome: 'canceled', detail: 'the task ended before its job did' } as const;
+    const end = { outcome: 'canceled', detail: 'the task ended before its provider job did' } as const;
     await patiently(run, () => endAttempt(deps.db, holder, end));
     await stopUpstream(deps, taskId);
   }

@@ -25,7 +25,7 @@ export function alarmUnknownWord(
   if (polled.kind !== 'unclear' || polled.unknownWord === undefined || alarmed.get(attemptId)) return;
   alarmed.set(attemptId, true);
   const facts = { task_id: taskId, channel, word: polled.unknownWord };
-  logger.error({ ...alarmOf('unknown_state'), ...facts }, 'a provider names an unknown state of its job');
+  logger.error({ ...alarmOf('unknown_state'), ...facts }, 'a provider names an unknown state of a provider job');
 }
 
 /** Raises an alarm about a finished job that is given up, with the shape of its answer: keys and types, no values. */
@@ -33,6 +33,6 @@ export function alarmUnreadable({ logger }: Pick<Deps, 'logger'>, { taskId, chan
   const facts = { task_id: taskId, channel, shape };
   logger.error(
     { ...alarmOf('unreadable_answer'), ...facts },
-    'a provider finished a job, and its answer cannot be read',
+    'a provider job is finished, and its answer cannot be read',
   );
 }

@@ -83,7 +83,7 @@ export function createProviderJobPoller(deps: PollerDeps): ProviderJobPoller {
         progress.set(providerJob.taskId, polled.progress);
       if (await isOver(deps, providerJob, polled, patience)) collector.add(providerJob.taskId);
     } catch (error) {
-      logger.warn({ err: error, task_id: providerJob.taskId }, 'a parked job could not be polled');
+      logger.warn({ err: error, task_id: providerJob.taskId }, 'a parked provider job could not be polled');
     } finally {
       taken.set(providerJob.channelId, (taken.get(providerJob.channelId) ?? 1) - 1);
     }
@@ -202,11 +202,11 @@ export function freeSlots(
 
 function poll(
   { row, credential, pollMedia }: PollableChannel,
-  { operation, requestId }: ClaimedPoll,
+  { operation: providerRef, requestId }: ClaimedPoll,
   signal: AbortSignal,
 ): Promise<PollResult> {
   const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential, requestId };
-  return pollMedia(upstream, operation, { signal });
+  return pollMedia(upstream, providerRef, { signal });
 }
 
 /** Whether an activity has something to do: results to copy, an end to record, or a job that is lost. */
@@ -234,7 +234,10 @@ async function endRemoved(
   providerJob: ClaimedPoll,
 ): Promise<void> {
   if (providerJob.wanted) return collector.add(providerJob.taskId);
-  const end = { outcome: 'canceled', detail: `the task ended before its job did, and ${removedCredential}` } as const;
+  const end = {
+    outcome: 'canceled',
+    detail: `the task ended before its provider job did, and ${removedCredential}`,
+  } as const;
   await endAttempt(db, providerJob, end).catch((error: unknown) =>
     logger.warn({ err: error, task_id: providerJob.taskId }, 'an attempt could not be ended'),
   );
@@ -256,6 +259,6 @@ async function endUnwanted(
   // A job that had ended before it could be stopped is billed: the operator can still save its result.
   const last = await poll(channel, providerJob, timeoutSignal(lastPollMs)).catch(() => null);
   const sealedResult = last?.kind === 'done' ? sealResults(deps, attemptId, last.outputs) : null;
-  const end = { outcome: 'canceled', detail: 'the task ended before its job did', sealedResult } as const;
+  const end = { outcome: 'canceled', detail: 'the task ended before its provider job did', sealedResult } as const;
   await keepWriting(() => endAttempt(deps.db, { attemptId, fence }, end), patience);
 }

@@ -83,7 +83,11 @@ async function markToDecide({ config, db }: CancelDeps, taskId: string): Promise
 
 /** Whether the task can produce no result any more, because nothing was bought or the upstream stopped the job. */
 async function isStopped(deps: CancelDeps, taskId: string): Promise<boolean> {
-  const live = await liveAttempt(deps, taskId, ({ operation, decided }) => operation !== null || decided);
+  const live = await liveAttempt(
+    deps,
+    taskId,
+    ({ operation: providerRef, decided }) => providerRef !== null || decided,
+  );
   if (live === null) return true;
   const { operation: providerRef, decided } = live;
   if (decided || providerRef === null) return false;

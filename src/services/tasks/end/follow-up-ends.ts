@@ -31,7 +31,7 @@ export function createEndFollowUp(
 
   const stopProviderJob = ({ taskId, ...providerJob }: TaskStop): Promise<void> =>
     stopOneProviderJob(deps, taskId, providerJob).catch(
-      warn(taskId, 'the upstream job of a stale task could not be stopped'),
+      warn(taskId, 'the provider job of a stale task could not be stopped'),
     );
   const stopProviderJobs = async (taskIds: readonly string[]): Promise<void> => {
     for (const stop of await listStops(deps.db, taskIds)) {
@@ -51,7 +51,7 @@ export function createEndFollowUp(
     add(taskIds) {
       if (taskIds.length === 0) return;
       const listing = stopProviderJobs(taskIds)
-        .catch(warn(taskIds[0] ?? '', 'the upstream jobs of stale tasks could not be listed'))
+        .catch(warn(taskIds[0] ?? '', 'the provider jobs of stale tasks could not be listed'))
         .finally(() => listings.delete(listing));
       listings.add(listing);
       for (const taskId of taskIds) workflows.add(taskId);

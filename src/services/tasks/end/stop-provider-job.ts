@@ -13,7 +13,7 @@ export const stopSecondsMax = 10;
  */
 export async function stopProviderJob(
   deps: Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>,
-  { attemptId, channelId, operation }: StoppableProviderJob,
+  { attemptId, channelId, operation: providerRef }: StoppableProviderJob,
   { running, againAfterSeconds }: { running: 'spare' | 'stop'; againAfterSeconds: number | null },
 ): Promise<StopAnswer | 'unable' | 'claimed'> {
   const listed = await deps.channels.find(channelId);
@@ -24,7 +24,7 @@ export async function stopProviderJob(
   if (!(await claimStop(deps.db, attemptId, againAfterSeconds))) return 'claimed';
   const upstream = { channelId, baseUrl: channel.baseUrl, credential };
   const answer = await adapter
-    .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopSecondsMax * 1_000), running })
+    .cancelMedia(upstream, providerRef, { signal: AbortSignal.timeout(stopSecondsMax * 1_000), running })
     .catch(() => 'unclear' as const);
   // A running job that was spared must still be stopped if its task ends later.
   if (running === 'spare' && answer === 'not_stopped') await releaseStop(deps.db, attemptId);

@@ -18,7 +18,10 @@ export async function stopOneProviderJob(
 ): Promise<void> {
   const answer = await stopProviderJob(deps, providerJob, { running: 'stop', againAfterSeconds: null });
   if (answer === 'unable' || answer === 'claimed') return;
-  deps.logger.info({ task_id: taskId, attempt_id: providerJob.attemptId, answer }, 'asked the upstream to stop a job');
+  deps.logger.info(
+    { task_id: taskId, attempt_id: providerJob.attemptId, answer },
+    'asked the upstream to stop a provider job',
+  );
 }
 
 type StopDeps = Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;

@@ -5,4 +5,9 @@ import { repairWalks } from './everyday-repairs.ts';
 import type { EverydayWalk } from './scene.ts';
 
 /** The everyday jobs of an operator, whole, in a browser alone. */
-export const jobs: readonly EverydayWalk[] = [...questionWalks, firstCallWalk, ...catalogWalks, ...repairWalks];
+export const everydayWalks: readonly EverydayWalk[] = [
+  ...questionWalks,
+  firstCallWalk,
+  ...catalogWalks,
+  ...repairWalks,
+];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { countClicks, type Effort } from './count-clicks.ts';
-import { jobs } from './jobs.ts';
+import { everydayWalks } from './everyday-walks.ts';
 import { expectFlawless, openConsole, type OpenConsole } from './open-console.ts';
 import { requestOf } from './request-of.ts';
 
@@ -14,23 +14,23 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   const lines = Object.entries(efforts).map(
-    ([job, { clicks, fields }]) => `${clicks} clicks, ${fields} fields: ${job}`,
+    ([walk, { clicks, fields }]) => `${clicks} clicks, ${fields} fields: ${walk}`,
   );
   process.stdout.write(`${lines.join('\n')}\n`);
   await opened.close();
 });
 
 describe('an everyday job', () => {
-  it.each(jobs)('is done within $clicksMax clicks, without a typed address: $promise', async (job) => {
+  it.each(everydayWalks)('is done within $clicksMax clicks, without a typed address: $promise', async (walk) => {
     const { visit } = opened;
-    const check = await job.prepare?.(opened);
+    const check = await walk.prepare?.(opened);
     const before = visit.changes.length;
-    const effort = await countClicks(visit.page, () => job.walk(opened));
-    efforts[job.promise] = effort;
+    const effort = await countClicks(visit.page, () => walk.walk(opened));
+    efforts[walk.promise] = effort;
     const sent = visit.changes.slice(before);
-    for (const action of job.actions) expect(sent).toContainEqual(expect.stringMatching(requestOf(action)));
+    for (const action of walk.actions) expect(sent).toContainEqual(expect.stringMatching(requestOf(action)));
     await check?.();
-    expect(effort.clicks).toBeLessThanOrEqual(job.clicksMax);
+    expect(effort.clicks).toBeLessThanOrEqual(walk.clicksMax);
     await visit.open('/overview');
   });
 
