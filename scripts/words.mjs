@@ -75,7 +75,7 @@ export const kept = [
   {
     why: 'A label of the metric `tollgate_upstream_request_duration_seconds`.',
     files: [
-      ...['src/platform/observe/metrics.ts', 'src/services/chat/try-channels.ts', 'src/services/tasks/attempt/'],
+      ...['src/platform/observe/metrics.ts', 'src/services/chat/route-chat.ts', 'src/services/tasks/attempt/'],
       'test/journeys/metrics.test.ts',
     ],
     names: ['operation'],
@@ -106,7 +106,7 @@ export const kept = [
   },
   {
     why: "What Prometheus, Kubernetes and GitHub's workflows call a job.",
-    files: ['test/deploy/', 'test/journeys/alert-drill.ts'],
+    files: ['test/deploy/', 'test/journeys/alert-drill'],
     names: ['job', 'jobs'],
   },
   {

@@ -29,7 +29,7 @@ const clockMs = 50;
 const unknownKeysBatchMax = 128;
 const unknownKeysWaitingMax = 512;
 
-type Found = Promise<AuthenticatedKey | null>;
+type FoundKey = Promise<AuthenticatedKey | null>;
 
 /**
  * Keeps keys under a plain digest of the secret, which costs a tenth of an HMAC; only stored digests need a pepper. An outdated
@@ -43,7 +43,7 @@ export function createKeyCache(
   peppers: readonly { id: string; secret: Buffer }[],
   keptMs: number,
 ): KeyCache {
-  const cached = new LRUCache<string, Found>({ max: keysMax, ttl: keptMs, ttlResolution: clockMs });
+  const cached = new LRUCache<string, FoundKey>({ max: keysMax, ttl: keptMs, ttlResolution: clockMs });
   const unknown = new LRUCache<string, true>({ max: unknownMax, ttl: unknownMs, ttlResolution: clockMs });
   const everValid = new LRUCache<string, true>({ max: keysMax });
   const plans = new LRUCache<string, Plan>({ max: plansMax });
@@ -54,7 +54,7 @@ export function createKeyCache(
   const findKeys = async (secrets: readonly string[]) => (await findTogether(db, peppers, secrets)).map(shared);
   const findUnknownKey = createUnknownKeyQueue(findKeys);
 
-  const keep = (name: string, key: Found): void => {
+  const keep = (name: string, key: FoundKey): void => {
     cached.set(name, key);
     const drop = () => cached.peek(name) === key && cached.delete(name);
     key.then((found) => {
@@ -133,7 +133,7 @@ function createUnknownKeyQueue(findKeys: (secrets: readonly string[]) => Promise
     }
     isRunning = false;
   };
-  return (secret: string): Found => {
+  return (secret: string): FoundKey => {
     if (waiting.length >= unknownKeysWaitingMax) {
       return Promise.reject(new GatewayError('overloaded', { retryAfterSeconds: 1 }));
     }

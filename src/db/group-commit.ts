@@ -27,7 +27,7 @@ export interface GroupCommitOptions<Member, Verdict> extends GroupLimits {
   late?: (member: Member, verdict: Verdict | null) => void;
 }
 
-interface Waiting<Member, Verdict> {
+interface WaitingMember<Member, Verdict> {
   member: Member;
   /** `turned_away`: the caller has received an error, but the statement may still be executed. */
   state: 'waiting' | 'turned_away' | 'decided';
@@ -46,7 +46,7 @@ interface Waiting<Member, Verdict> {
  */
 export class GroupCommit<Member, Verdict> {
   readonly #options: GroupCommitOptions<Member, Verdict>;
-  #queue: Waiting<Member, Verdict>[] = [];
+  #queue: WaitingMember<Member, Verdict>[] = [];
   #running: Promise<void> | null = null;
 
   constructor(options: GroupCommitOptions<Member, Verdict>) {
@@ -84,7 +84,7 @@ export class GroupCommit<Member, Verdict> {
     this.#running = null;
   }
 
-  async #runBatch(batch: Waiting<Member, Verdict>[]): Promise<void> {
+  async #runBatch(batch: WaitingMember<Member, Verdict>[]): Promise<void> {
     try {
       await this.#answerTogether(batch, false);
     } catch (error) {
@@ -99,7 +99,7 @@ export class GroupCommit<Member, Verdict> {
     }
   }
 
-  async #answerTogether(batch: Waiting<Member, Verdict>[], again: boolean): Promise<void> {
+  async #answerTogether(batch: WaitingMember<Member, Verdict>[], again: boolean): Promise<void> {
     await retryTransient(async () => {
       const waiting = batch.filter(({ state }) => state === 'waiting');
       if (waiting.length === 0) return;
@@ -114,14 +114,14 @@ export class GroupCommit<Member, Verdict> {
     });
   }
 
-  #run(waiting: readonly Waiting<Member, Verdict>[], members: Member[], again: boolean): Promise<Verdict[]> {
+  #run(waiting: readonly WaitingMember<Member, Verdict>[], members: Member[], again: boolean): Promise<Verdict[]> {
     const { traces, run } = this.#options;
     if (!traces) return run(members, again);
     const spans = waiting.map(({ span }) => span);
     return traces.together(spans, () => run(members, again));
   }
 
-  #decide(one: Waiting<Member, Verdict>, verdict: Verdict): void {
+  #decide(one: WaitingMember<Member, Verdict>, verdict: Verdict): void {
     const late = one.state === 'turned_away';
     one.state = 'decided';
     if (late) this.#options.late?.(one.member, verdict);
@@ -129,7 +129,7 @@ export class GroupCommit<Member, Verdict> {
   }
 }
 
-function turnAway(one: Waiting<unknown, never>, error: unknown): void {
+function turnAway(one: WaitingMember<unknown, never>, error: unknown): void {
   if (one.state !== 'waiting') return;
   one.state = 'turned_away';
   one.reject(error);

@@ -12,7 +12,7 @@ export type ErrorType =
   | 'rate_limit_error'
   | 'server_error';
 
-interface ErrorRow {
+interface ErrorDescription {
   type: ErrorType;
   /** The message to the client, unless the thrower gives a more specific one. */
   message: string;
@@ -20,7 +20,7 @@ interface ErrorRow {
   retry?: false;
 }
 
-const invalid = (message: string): ErrorRow => ({ type: 'invalid_request_error', message, retry: false });
+const invalid = (message: string): ErrorDescription => ({ type: 'invalid_request_error', message, retry: false });
 
 export const errorTable = {
   invalid_json: invalid('The body is not a JSON object.'),
@@ -118,7 +118,7 @@ export const errorTable = {
   service_unavailable: { type: 'server_error', message: 'The service is not available right now.' },
   overloaded: { type: 'server_error', message: 'The service is overloaded.' },
   upstream_timeout: { type: 'server_error', message: 'The upstream provider did not answer in time.' },
-} as const satisfies Record<string, ErrorRow>;
+} as const satisfies Record<string, ErrorDescription>;
 
 export type ErrorCode = keyof typeof errorTable;
 
@@ -167,7 +167,7 @@ export class GatewayError extends Error {
     this.taskId = detail.taskId;
     this.accepted = detail.accepted;
     this.problems = detail.problems;
-    const row: ErrorRow = errorTable[code];
+    const row: ErrorDescription = errorTable[code];
     this.shouldRetry = detail.shouldRetry ?? row.retry;
   }
 }

@@ -7,7 +7,7 @@ import { createSupervisor, type RunningChild } from './processes/supervisor.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 
 /** What the processes of one API server tell each other. */
-type Message =
+type ProcessMessage =
   /** A process is ready. */
   | { kind: 'ready'; listening: string }
   /** A process was asked for `/metrics`, and the first process asks all. */
@@ -49,7 +49,7 @@ async function startOne(): Promise<RunningChild & { listening: string }> {
     worker.once('exit', (code, signal) => resolve(signal ? `was ended by ${signal}` : `ended with code ${code}`));
   });
   const ready = Promise.withResolvers<string>();
-  worker.on('message', (message: Message) => {
+  worker.on('message', (message: ProcessMessage) => {
     if (message.kind === 'ready') ready.resolve(message.listening);
     if (message.kind === 'page_wanted') void answerPage(worker, message.id);
   });
@@ -80,7 +80,7 @@ function askValues(worker: Worker): Promise<MetricValues> {
       worker.off('message', onMessage);
       resolve(values);
     };
-    const onMessage = (message: Message): void => {
+    const onMessage = (message: ProcessMessage): void => {
       if (message.kind === 'values' && message.id === id) settle(message.values);
     };
     const timer = setTimeout(() => settle([]), valuesWaitMs);
@@ -89,7 +89,7 @@ function askValues(worker: Worker): Promise<MetricValues> {
   });
 }
 
-const send = (worker: Worker, message: Message): void => void worker.send(message);
+const send = (worker: Worker, message: ProcessMessage): void => void worker.send(message);
 
 /**
  * The metrics of all API processes, for one of them. A process that runs alone, and one whose first process does not answer, has
@@ -98,7 +98,7 @@ const send = (worker: Worker, message: Message): void => void worker.send(messag
 export function sharedMetrics(own: Pick<Metrics, 'page' | 'values'>): () => Promise<string> {
   if (!cluster.isWorker) return () => own.page();
   const waiting = new Map<number, (page: string) => void>();
-  process.on('message', (message: Message) => {
+  process.on('message', (message: ProcessMessage) => {
     if (message.kind === 'values_wanted') void tellValues(own, message.id);
     if (message.kind === 'page') waiting.get(message.id)?.(message.page);
   });
@@ -122,4 +122,4 @@ const tellValues = async (own: Pick<Metrics, 'values'>, id: number): Promise<voi
 export const announceApi = (listening: string): void =>
   cluster.isWorker ? tellPrimary({ kind: 'ready', listening }) : announce(listening);
 
-const tellPrimary = (message: Message): void => void process.send?.(message);
+const tellPrimary = (message: ProcessMessage): void => void process.send?.(message);

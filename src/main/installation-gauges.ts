@@ -3,7 +3,7 @@ import { createCached } from '../caches/cached.ts';
 import type { ChannelRow } from '../db/channels/channels.ts';
 import { readWorkInHand, type WorkInHand } from '../db/tasks/work-in-hand.ts';
 import type { Deps } from '../deps.ts';
-import { channelStates } from '../domain/channels/model-states.ts';
+import { channelStates } from '../domain/channels/health-states.ts';
 import { checkFileStore } from '../services/files/check-file-store.ts';
 import { creditValueOf } from '../services/ledger/credit-value.ts';
 import { within } from '../platform/pause.ts';

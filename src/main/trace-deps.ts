@@ -171,7 +171,7 @@ const failureOf = ({ kind, errorClass }: Outcome): string | undefined =>
 
 const secondsSince = (begunAt: number): number => (performance.now() - begunAt) / 1_000;
 
-interface StreamedCall {
+interface TracedStream {
   begin: SpanStart;
   request: Pick<ChatRequest, 'traceContent'>;
   hasEnded: (failure: string | undefined, answer?: GenAiAnswer) => void;
@@ -180,7 +180,7 @@ interface StreamedCall {
 /** `hasEnded` is called once, at the end of the answer or of a call without one, whether or not the trace is recorded. */
 async function untilItsEnd(
   tracing: Tracing,
-  { begin: start, request, hasEnded }: StreamedCall,
+  { begin: start, request, hasEnded }: TracedStream,
   work: () => Promise<Attempt<ChatStream>>,
 ): Promise<Attempt<ChatStream>> {
   const span = tracing.begin(start);

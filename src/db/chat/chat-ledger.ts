@@ -4,7 +4,7 @@ import { toMembers } from '../column-names.ts';
 import type { Database } from '../database.ts';
 import type { AttemptEnding, ChatAdmissionRequest, ChatEnd, ChatFacts, ChatSettlement } from './chat-facts.ts';
 import { GroupCommit, type GroupLimits } from '../group-commit.ts';
-import { admitAlone, admitTogether } from './admit-chats.ts';
+import { admitAlone, admitTogether } from './admit-together.ts';
 import { endAlone, endTogether, type WrittenChatEnd } from './end-chats.ts';
 import { RateBatches, type RateBatch } from '../projects/rate-batches.ts';
 import type { RateState } from '../projects/rate-limiter.ts';

@@ -65,7 +65,7 @@ const sinceOf = (checkpoint: Checkpoint | null): LedgerReport['since'] =>
   };
 
 /** The rows that are checked. Parameters: $1 grace in seconds, $2 checkpoint, $3 its last entry, $4 the end of its time range. */
-interface Scope {
+interface CheckedRows {
   /** The spent credits of each key, as (key_id, spent, day_spent, month_spent). */
   spent: string;
   /** Ids of the requests to check that have ended. */
@@ -90,7 +90,7 @@ const takings = (condition: string): string =>
    from ledger_entry e join api_key k on k.id = e.key_id where ${condition} and e.kind in ('settle', 'adjust')`;
 const sumsOfTakings = 'sum(spent) as spent, sum(day_spent) as day_spent, sum(month_spent) as month_spent';
 
-const allOfTime: Scope = {
+const allOfTime: CheckedRows = {
   spent: `select key_id, ${sumsOfTakings} from (${takings('true')}) takings group by 1`,
   ended: `select request_id as id from ledger_entry where kind in ('settle', 'refund')`,
   entries: 'true',
@@ -99,7 +99,7 @@ const allOfTime: Scope = {
 };
 
 /** Everything that ended or got an entry since the checkpoint. What is held now is checked every time. Each part has its index. */
-const sinceCheckpoint: Scope = {
+const sinceCheckpoint: CheckedRows = {
   spent: `select key_id, ${sumsOfTakings} from (
             select c.key_id, c.spent, in_period(c.day_spent, ${checkpointDay}, k.used_on) as day_spent,
               in_period(c.month_spent, ${checkpointDay}, ${monthOf('k.used_on')}) as month_spent
@@ -115,7 +115,7 @@ const sinceCheckpoint: Scope = {
 };
 
 /** Each query lists the rows that break the invariant. */
-const invariants: Record<string, { promise: string; offenders: (scope: Scope) => string }> = {
+const invariants: Record<string, { promise: string; offenders: (scope: CheckedRows) => string }> = {
   C1: {
     promise: 'Per project, balance and reserved together equal the sum of its entries.',
     offenders: () => `select a.project_id as id from credit_account a

@@ -2,7 +2,7 @@ import { actorOf, type AdminAccess, type OidcIdentity } from '../../domain/opera
 import type { Database, Statements } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import { recordAudit } from './audit.ts';
-import { consumeOidcState } from './oidc-sign-ins.ts';
+import { consumeOidcState } from './consume-oidc-state.ts';
 import { findOperator } from './operators.ts';
 
 /** The live token with one of these digests, or null. Notes at most once a minute that the token was used. */

@@ -3,7 +3,7 @@ import { newestPosition, readTimePosition, type TimePosition } from '../../domai
 import { boundedText, OPERATOR_PAGE_BYTES_MAX, withoutBounds, type Bounded } from '../bounded-page.ts';
 import { chatColumns, endedChat, runningChat, withCalls } from '../chat/chats.ts';
 import type { Database } from '../database.ts';
-import { endedText, mayRun, microsecondsOf, runningText } from './request-conditions.ts';
+import { endedText, mayRun, microsecondsOf, runningText } from './match-requests.ts';
 import type { RequestFilter, RequestView } from './request-filter.ts';
 
 /** Matches the position of a request in the list: among those that run by the time of its hold, or else by the time of its end. */

@@ -13,7 +13,7 @@ import {
 import { endedChat, isEndOfRequest, runningChat, unknownCostsOfChat, withCalls } from '../chat/chats.ts';
 import { findChannelId, listNewestRequests, requestColumns, requestFilterShape, withTask } from './list-requests.ts';
 import type { RequestFilter, RequestView } from './request-filter.ts';
-import { idRange, matchesEnded, matchesRunning, mayRun } from './request-conditions.ts';
+import { idRange, matchesEnded, matchesRunning, mayRun } from './match-requests.ts';
 
 /**
  * One page of the requests of all projects, for operators. Newest first, those that run are before the others. They are in another table, so

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { creditsWorth } from '../../services/ledger/credit-value.ts';
-import { issuePlaygroundKey } from '../../services/operators/playground-key.ts';
+import { issuePlaygroundKey } from '../../services/operators/issue-playground-key.ts';
 import type { Deps } from '../../deps.ts';
 import { adminOf } from '../context.ts';
 import { timestamp } from '../../schemas/time.ts';

@@ -9,7 +9,7 @@ import { keyOf, type AppContext } from '../context.ts';
 import { demandScope } from '../middleware/key-permissions.ts';
 import { Quote, Task } from '../../schemas/task.ts';
 import { createTask } from '../routes/media.ts';
-import { waitForEnd, type WaitDeps } from '../routes/task-wait.ts';
+import { waitForEnd, type WaitDeps } from '../routes/wait-for-end.ts';
 import { MediaModels, mediaModels } from './media-models.ts';
 import { creditsWorth } from '../../services/ledger/credit-value.ts';
 import {

@@ -1,7 +1,7 @@
 import type { CatalogEntry, Model } from '../../domain/catalog/catalog.ts';
 import type { PricingRule } from '../../domain/catalog/price-schema.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { inputRule } from '../../domain/tasks/media-input.ts';
+import { inputRule } from '../../domain/tasks/input-rule.ts';
 import {
   acceptedParameters,
   listValues,

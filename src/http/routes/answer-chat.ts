@@ -21,10 +21,10 @@ import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { sessionIdOf } from '../request/session-header.ts';
 import { countRate, setRateHeaders, type RateDeps } from '../rate-limits/count-rate.ts';
 
-type Stored = Parameters<typeof findStoredAnswer>[0];
+type StoredAnswerDeps = Parameters<typeof findStoredAnswer>[0];
 export type ChatRouteDeps = ChatDeps &
   RateDeps &
-  Stored & {
+  StoredAnswerDeps & {
     /** Answers that are streamed at the same time. */
     streamSlots: FairBudget;
   };

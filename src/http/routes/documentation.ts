@@ -15,7 +15,7 @@ import { llmsText } from '../docs/llms-text.ts';
 import { pagePolicy } from '../docs/page.ts';
 import { referencePage } from '../docs/reference-page.ts';
 import { answerRepresentation, type Representation } from '../response/etag.ts';
-import { openapiDocument } from '../openapi/document.ts';
+import { openapiDocument } from '../openapi/openapi-document.ts';
 import { preferredType } from '../request/preferred-type.ts';
 import { answerCoded, perCatalog, renderCoded, renderJson } from '../response/representations.ts';
 import { endpoint, type Route } from '../route.ts';

@@ -13,7 +13,7 @@ import { createFailed } from '../middleware/answer-errors.ts';
 import { endpoint, type Route } from '../route.ts';
 import { created, idempotencyKey, notHeld, purchase, replayed, waitSeconds } from './common-descriptions.ts';
 import { media, postJson } from './common-rows.ts';
-import { waitForEnd, type WaitDeps } from './task-wait.ts';
+import { waitForEnd, type WaitDeps } from './wait-for-end.ts';
 
 type MediaDeps = CreateDeps & WaitDeps;
 

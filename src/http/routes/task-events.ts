@@ -10,7 +10,7 @@ import { EventText } from '../openapi/schemas/chat-completion.ts';
 import { EventStream } from '../response/event-stream.ts';
 import { endpoint, type Route } from '../route.ts';
 import { get, ownTask } from './common-rows.ts';
-import type { WaitDeps } from './task-wait.ts';
+import type { WaitDeps } from './wait-for-end.ts';
 
 type EventDeps = WaitDeps & Pick<Deps, 'db' | 'urls'>;
 

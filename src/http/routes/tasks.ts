@@ -22,7 +22,7 @@ import { endpoint, type Route } from '../route.ts';
 import { notHeld, versioned, waitSeconds } from './common-descriptions.ts';
 import { get, media, ownTask, post, read } from './common-rows.ts';
 import { taskEventsRoute } from './task-events.ts';
-import { waitForEnd, type WaitDeps } from './task-wait.ts';
+import { waitForEnd, type WaitDeps } from './wait-for-end.ts';
 
 type TaskDeps = WaitDeps &
   Pick<

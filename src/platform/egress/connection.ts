@@ -17,7 +17,7 @@ export interface ConnectionSettings {
   ca?: string;
 }
 
-interface Attempt {
+interface ConnectOptions {
   /** Whether an operator configured the URL's origin: its addresses may be private. */
   trusted: boolean;
   signal: AbortSignal;
@@ -32,10 +32,10 @@ const connectTimeoutMs = 5_000;
  * refuses it. The connection uses a checked address, so a name that changes its addresses cannot bypass the check. Throws an
  * `EgressRefusal` or an `Interruption`.
  */
-export async function openConnection(settings: ConnectionSettings, url: URL, attempt: Attempt): Promise<Socket> {
-  const { signal } = attempt;
+export async function openConnection(settings: ConnectionSettings, url: URL, options: ConnectOptions): Promise<Socket> {
+  const { signal } = options;
   signal.throwIfAborted();
-  const addresses = await unlessAborted(checkedAddresses(settings, url, attempt), signal);
+  const addresses = await unlessAborted(checkedAddresses(settings, url, options), signal);
   const dial = settings.dial ?? dialAny;
   let socket = dial(addresses, Number(url.port) || (url.protocol === 'https:' ? 443 : 80));
   try {
@@ -64,7 +64,7 @@ export async function openConnection(settings: ConnectionSettings, url: URL, att
 async function checkedAddresses(
   settings: ConnectionSettings,
   url: URL,
-  { trusted, signal }: Attempt,
+  { trusted, signal }: ConnectOptions,
 ): Promise<ResolvedAddress[]> {
   const host = bareHost(url);
   const family = isIP(host);

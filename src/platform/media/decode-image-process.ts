@@ -25,13 +25,13 @@ const answer = await clean(input);
 process.stdout.write(`${JSON.stringify(answer.head)}\n`);
 process.stdout.end(answer.data ?? '');
 
-interface Answer {
+interface DecoderAnswer {
   head: DecoderHead;
   data?: Buffer;
 }
 
-async function clean(bytes: Buffer): Promise<Answer> {
-  const refuse = (reason: Extract<DecoderHead, { kind: 'refused' }>['reason']): Answer => ({
+async function clean(bytes: Buffer): Promise<DecoderAnswer> {
+  const refuse = (reason: Extract<DecoderHead, { kind: 'refused' }>['reason']): DecoderAnswer => ({
     head: { kind: 'refused', reason },
   });
   const declared = imageType(bytes);

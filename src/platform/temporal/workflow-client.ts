@@ -30,7 +30,7 @@ import {
 import { ensureNamespace, ensureSearchAttributes } from './ensure-namespace.ts';
 import { isTemporalAway, isWorkflowGone } from './temporal-errors.ts';
 import { readWorkflowRecord, terminateWorkflow, type WorkflowRecord } from './workflow-record.ts';
-import { ensureSchedules, triggerSchedule, type ScheduledJobSettings } from './scheduled-jobs.ts';
+import { ensureSchedules, triggerSchedule, type ScheduledJobSettings } from './schedules.ts';
 
 /** The input of a workflow start: ids, and words for the Temporal UI. */
 export interface WorkflowTask {
@@ -141,7 +141,7 @@ export function createWorkflowClient(
     }
   };
   /** True if the call succeeded, false if Temporal is unavailable or refuses with this error. */
-  const succeeds = (timeoutMs: number, call: () => Promise<unknown>, refusal: ErrorClass): Promise<boolean> =>
+  const succeeds = (timeoutMs: number, call: () => Promise<unknown>, refusal: RefusalClass): Promise<boolean> =>
     within<boolean>(timeoutMs, call, true, (error) =>
       error instanceof refusal || isTemporalAway(error) ? false : undefined,
     );
@@ -224,7 +224,7 @@ function wakeUpResult(error: unknown): 'gone' | 'unreachable' | undefined {
   return isTemporalAway(error) ? 'unreachable' : undefined;
 }
 
-type ErrorClass = abstract new (...args: never[]) => Error;
+type RefusalClass = abstract new (...args: never[]) => Error;
 
 async function ensureServer(
   { connection, schedule }: Client,

@@ -8,7 +8,7 @@ import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { countOne } from './count-one.ts';
 import { objectOf } from './source-values.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type SourceEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads `config.yaml` of the LiteLLM proxy: the deployments of `model_list` with one provider, address and key become a channel. Values such
@@ -16,7 +16,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export async function readLitellmConfig(
   path: string,
-  env: Environment,
+  env: SourceEnvironment,
   creditValue: number,
 ): Promise<ImportedInstallation> {
   const name = basename(path);
@@ -54,7 +54,7 @@ const namedCredentials = (list: unknown): Map<string, Record<string, unknown>> =
   );
 
 interface DeploymentScene {
-  env: Environment;
+  env: SourceEnvironment;
   credentials: ReadonlyMap<string, Record<string, unknown>>;
   creditValue: number;
 }
@@ -146,7 +146,7 @@ function splitModel(written: string, provider: string): { provider: string; mode
 }
 
 /** Null for a variable that is not set, and for no value at all where one is named. */
-function fromEnvironment(value: string, env: Environment): string | null {
+function fromEnvironment(value: string, env: SourceEnvironment): string | null {
   if (!value.startsWith('os.environ/')) return value;
   return env[value.slice('os.environ/'.length)] ?? null;
 }

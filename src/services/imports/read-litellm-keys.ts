@@ -74,7 +74,7 @@ function secretOf(row: SourceRow): KeySecret | null {
   return { sha256: token, prefix: 'sk-', last4 };
 }
 
-interface KeyFacts {
+interface LitellmKeyFacts {
   ownerId: string;
   name: string;
   secret: KeySecret;
@@ -82,7 +82,11 @@ interface KeyFacts {
   owner: SourceRow | undefined;
 }
 
-function toKey(scene: LitellmScene, row: SourceRow, { ownerId, name, secret, owner }: KeyFacts): ImportedKey | null {
+function toKey(
+  scene: LitellmScene,
+  row: SourceRow,
+  { ownerId, name, secret, owner }: LitellmKeyFacts,
+): ImportedKey | null {
   const shared = scene.budgets.get(columnText(row, 'budget_id'));
   const note = (kind: 'check' | 'refused', sentence: string) =>
     scene.installation.notices.push({ kind, subject: `key ${name}`, sentence });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { admitAlone, admitTogether } from '../../../src/db/chat/admit-chats.ts';
+import { admitAlone, admitTogether } from '../../../src/db/chat/admit-together.ts';
 import type { ChatSettlement } from '../../../src/db/chat/chat-ledger.ts';
 import { endAlone, endTogether } from '../../../src/db/chat/end-chats.ts';
 import { Database, type Query, type Transaction } from '../../../src/db/database.ts';

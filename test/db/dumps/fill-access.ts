@@ -2,7 +2,7 @@ import { addOperator } from '../../../src/services/operators/add-operator.ts';
 import { beginSession } from '../../../src/services/operators/admin-access.ts';
 import { answerOnce } from '../../../src/services/operators/answer-once.ts';
 import { createAdminToken } from '../../../src/services/operators/create-admin-token.ts';
-import { issuePlaygroundKey } from '../../../src/services/operators/playground-key.ts';
+import { issuePlaygroundKey } from '../../../src/services/operators/issue-playground-key.ts';
 import { revokeAdminToken } from '../../../src/services/operators/revoke-admin-token.ts';
 import { addCredits } from '../../../src/services/ledger/add-credits.ts';
 import { createKey } from '../../../src/services/projects/create-key.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../src/domain/json.ts';
 import { isOffered } from '../../../src/domain/catalog/model-list.ts';
 import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { adminDocument } from '../../../src/http/admin/admin-document.ts';
-import { openapiDocument } from '../../../src/http/openapi/document.ts';
+import { openapiDocument } from '../../../src/http/openapi/openapi-document.ts';
 import { defaultConfig, describedAdminRoutes, describedRoutes } from './described-routes.ts';
 
 /** The offered models of the shipped catalog. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { adjustCredits } from '../../../src/services/ledger/adjust-credits.ts';
-import { issuePlaygroundKey } from '../../../src/services/operators/playground-key.ts';
+import { issuePlaygroundKey } from '../../../src/services/operators/issue-playground-key.ts';
 import { setKey } from '../../../src/services/projects/set-key.ts';
 import type { ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../../src/db/database.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../src/services/channels/probe-tripped-channels.ts';
 import { listChannels, noteChannelFailure, noteChannelSuccess } from '../../../src/db/channels/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { channelStates } from '../../../src/domain/channels/model-states.ts';
+import { channelStates } from '../../../src/domain/channels/health-states.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { newId, run } from '../../db/books.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';

@@ -14,7 +14,7 @@ import { scopeLabels } from '../../ui/scope-labels.ts';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
 import { ofLimit } from '../projects/keys.tsx';
 import { requestColumns } from '../requests/request-columns.tsx';
-import { KeyDialogs, nameOf, type KeyAction } from './key-dialogs.tsx';
+import { KeyActionDialog, nameOf, type KeyAction } from './key-action-dialog.tsx';
 
 const latestMax = 10;
 
@@ -71,7 +71,7 @@ function KeyActions({ of: key }: { of: ShownKey }) {
           Revoke
         </Button>
       )}
-      <KeyDialogs projectId={key.project_id} action={action} onClose={() => setAction(null)} />
+      <KeyActionDialog projectId={key.project_id} action={action} onClose={() => setAction(null)} />
     </>
   );
 }

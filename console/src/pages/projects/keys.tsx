@@ -11,7 +11,7 @@ import { ThingLink } from '../../ui/links.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
 import { scopeLabels } from '../../ui/scope-labels.ts';
 import { Status, When } from '../../ui/values.tsx';
-import { KeyDialogs, nameOf, type KeyAction } from '../keys/key-dialogs.tsx';
+import { KeyActionDialog, nameOf, type KeyAction } from '../keys/key-action-dialog.tsx';
 
 /** The API keys of a project and their limits. */
 export function Keys({ projectId }: { projectId: string }) {
@@ -53,7 +53,7 @@ export function Keys({ projectId }: { projectId: string }) {
           />
         )}
       </Loaded>
-      <KeyDialogs projectId={projectId} action={action} onClose={() => setAction(null)} />
+      <KeyActionDialog projectId={projectId} action={action} onClose={() => setAction(null)} />
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { renewHolds } from '../../../db/chat/chat-holds.ts';
+import { renewHolds } from '../../../db/chat/renew-holds.ts';
 import type { Deps } from '../../../deps.ts';
 
 /** The chats of this process whose answer may take minutes. */

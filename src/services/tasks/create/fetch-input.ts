@@ -7,7 +7,7 @@ import {
   type FileRow,
 } from '../../../db/files/files.ts';
 import type { Deps } from '../../../deps.ts';
-import { inputRule, isOfKind } from '../../../domain/tasks/media-input.ts';
+import { inputRule, isOfKind } from '../../../domain/tasks/input-rule.ts';
 import type { MediaInputKey } from '../../../domain/catalog/parameter-value.ts';
 import { FileTooLargeError, type Stored } from '../../../platform/files/file-store.ts';
 import { sha256Hex } from '../../../platform/crypto/hash.ts';

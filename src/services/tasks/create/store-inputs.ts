@@ -1,6 +1,6 @@
 import { GatewayError, quoted } from '../../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../../domain/json.ts';
-import { inputRule, isOfKind, type InputRule } from '../../../domain/tasks/media-input.ts';
+import { inputRule, isOfKind, type InputRule } from '../../../domain/tasks/input-rule.ts';
 import { mediaInputKeys, type MediaInputKey } from '../../../domain/catalog/parameter-value.ts';
 import { draftFiles, holdFile, recordFile, type FileDraft } from '../../../db/files/files.ts';
 import type { Database } from '../../../db/database.ts';

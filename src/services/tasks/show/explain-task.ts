@@ -18,10 +18,10 @@ type Task = Pick<
   | 'callback'
 >;
 type Call = Pick<AttemptDetail, 'channel' | 'outcome' | 'errorClass' | 'status' | 'detail'>;
-type AttemptedDelivery = Pick<PublicDelivery, 'tries'>;
+type DeliveryTries = Pick<PublicDelivery, 'tries'>;
 
 /** Why a task ended as it did, what it was charged and what became of its last callback, in sentences for people. */
-export function explainTask(task: Task, calls: readonly Call[], delivery: AttemptedDelivery | undefined): string {
+export function explainTask(task: Task, calls: readonly Call[], delivery: DeliveryTries | undefined): string {
   const { quoted, charged, refunded } = task.credits;
   if (task.admission === 'rejected') return explainRefusal(task.refusalCode);
   if (task.completedAt === null) return `The task is ${task.status}. Credits held for it: ${task.credits.reserved}.`;
@@ -61,7 +61,7 @@ const callbackStates: Record<DeliveryState, string> = {
   replaced: 'was sent again under a new id',
 };
 
-function callbackSentence(callback: Task['callback'], delivery: AttemptedDelivery | undefined): string | null {
+function callbackSentence(callback: Task['callback'], delivery: DeliveryTries | undefined): string | null {
   if (callback === null) return null;
   const { state, attempts, lastStatus } = callback;
   // `failed:timeout`, of a try without an answer.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { channelStates } from '../../../src/domain/channels/model-states.ts';
+import { channelStates } from '../../../src/domain/channels/health-states.ts';
 
 describe('channelStates', () => {
   it('tells a cool-down, a trip, a probe, an unlisted model and an alarm apart', () => {

@@ -9,7 +9,7 @@ import { KeyReady, type ReadyKey } from '../projects/key-ready.tsx';
 export type KeyAction = { kind: 'create' | 'edit' | 'rotate' | 'revoke'; key: Key | null };
 
 /** The dialogs of what can be done with a key; a new secret is shown after them. */
-export function KeyDialogs({
+export function KeyActionDialog({
   projectId,
   action,
   onClose,

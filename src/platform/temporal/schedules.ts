@@ -50,9 +50,11 @@ export async function ensureSchedules(
 export const triggerSchedule = (client: ScheduleClient, name: ScheduledJobName): Promise<void> =>
   client.getHandle(scheduleIdOf(name)).trigger(ScheduleOverlapPolicy.SKIP);
 
-type Plan = Pick<ScheduleOptions, 'spec' | 'policies'> & { action: ScheduleOptionsStartWorkflowAction<Workflow> };
+type SchedulePlan = Pick<ScheduleOptions, 'spec' | 'policies'> & {
+  action: ScheduleOptionsStartWorkflowAction<Workflow>;
+};
 
-function planOf({ name, everySeconds, heartbeatTimeoutMs }: ScheduledJobSettings): Plan {
+function planOf({ name, everySeconds, heartbeatTimeoutMs }: ScheduledJobSettings): SchedulePlan {
   const input: ScheduledJobInput = { name, heartbeatTimeoutMs };
   return {
     spec: { intervals: [{ every: everySeconds * 1_000 }] },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { errorTable } from '../../../src/domain/errors.ts';
 import { operationName, templateOf } from '../../../src/http/openapi/describe-routes.ts';
-import { openapiDocument } from '../../../src/http/openapi/document.ts';
+import { openapiDocument } from '../../../src/http/openapi/openapi-document.ts';
 import { isClientRoute } from '../../../src/http/route.ts';
 import { breakingChanges } from './breaking-changes.ts';
 import { defaultConfig, describedRoutes } from './described-routes.ts';
