@@ -22,7 +22,6 @@ import { holdSlot } from './middleware/hold-slot.ts';
 import { demandAdmin } from './middleware/demand-admin.ts';
 import { readJson, readJsonIfAny } from './middleware/read-json.ts';
 import { readJsonOrForm } from './middleware/read-json-or-form.ts';
-import { plainSlashes } from './middleware/plain-slashes.ts';
 import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
 import { takeListTurn } from './middleware/take-list-turn.ts';
@@ -250,6 +249,22 @@ function hasPath(ctx: AppContext): boolean {
     return false;
   }
 }
+
+/** The paths of other vendors' clients. */
+const vendorPath = /^\/+(v1|v1beta|v1beta1)(?=\/)/;
+
+/**
+ * Reads the paths of other vendors' clients without repeated slashes and without one at the end: many programs join a base URL that ends with
+ * a slash and a path that begins with one. On all other paths slashes count.
+ */
+const plainSlashes: AppMiddleware = (ctx, next) => {
+  const { path } = ctx;
+  if (vendorPath.test(path)) {
+    const plain = path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
+    if (plain !== path) ctx.path = plain;
+  }
+  return next();
+};
 
 /** RFC 9112 §3.2. Node itself would answer without our request id and error body. */
 const demandHost: AppMiddleware = (ctx, next) => {

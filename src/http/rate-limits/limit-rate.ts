@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Next } from 'koa';
+import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import { countRate, setRateHeaders, type RateDeps } from './count-rate.ts';
 import { isDatabaseTrouble } from '../server/database-trouble.ts';
 import { ClientGone } from '../request/read-body.ts';
 
@@ -10,6 +10,10 @@ import { ClientGone } from '../request/read-body.ts';
 const pollShare = 10;
 const windowMs = 60_000;
 const keysMax = 10_000;
+
+export interface RateDeps {
+  rateLimiter: Pick<Deps['rateLimiter'], 'hit'>;
+}
 
 interface Bucket {
   tokens: number;
@@ -73,4 +77,30 @@ function takeToken(buckets: LRUCache<string, Bucket>, keyId: string, limit: numb
   const left = refilled - 1;
   buckets.set(keyId, { tokens: Math.max(left, refilled < 1 ? refilled : left), at: now });
   return left;
+}
+
+/** Counts one request of a key that has a limit, and throws 429 when it is over. Without the database the answer is 503, never "allow all". */
+export async function countRate({ rateLimiter }: RateDeps, ctx: AppContext): Promise<void> {
+  const { keyId, rpm } = keyOf(ctx);
+  ctx.state.rateCounted = true;
+  if (rpm === null) return;
+  const rate = await rateLimiter.hit(keyId, rpm);
+  setRateHeaders(ctx, rpm, rate);
+  if (rate.admitted) return;
+  const message = `This key may send ${rpm} such requests per minute, and has sent them.`;
+  throw new GatewayError('rate_limit_exceeded', { message, retryAfterSeconds: rate.retryAfterSeconds ?? 1 });
+}
+
+/**
+ * The rate-limit headers of a key: those of the IETF draft "ratelimit-headers" and those that OpenAI's SDKs read. Times are in
+ * seconds. Set on Node's response and not by Koa, which makes five objects for each header.
+ */
+export function setRateHeaders(ctx: AppContext, rpm: number, rate: { remaining: number; resetSeconds: number }): void {
+  const { res } = ctx;
+  if (res.headersSent) return;
+  res.setHeader('RateLimit-Policy', `"key";q=${rpm};w=60`);
+  res.setHeader('RateLimit', `"key";r=${rate.remaining};t=${rate.resetSeconds}`);
+  res.setHeader('x-ratelimit-limit-requests', String(rpm));
+  res.setHeader('x-ratelimit-remaining-requests', String(rate.remaining));
+  res.setHeader('x-ratelimit-reset-requests', `${rate.resetSeconds}s`);
 }

@@ -19,7 +19,7 @@ import type { Framing } from '../server/framing.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { sessionIdOf } from '../request/session-header.ts';
-import { countRate, setRateHeaders, type RateDeps } from '../rate-limits/count-rate.ts';
+import { countRate, setRateHeaders, type RateDeps } from '../rate-limits/limit-rate.ts';
 
 type StoredAnswerDeps = Parameters<typeof findStoredAnswer>[0];
 export type ChatRouteDeps = ChatDeps &

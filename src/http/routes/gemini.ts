@@ -4,7 +4,7 @@ import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { AppContext } from '../context.ts';
 import { json } from '../description.ts';
 import { demandScope } from '../middleware/key-permissions.ts';
-import { countRate } from '../rate-limits/count-rate.ts';
+import { countRate } from '../rate-limits/limit-rate.ts';
 import { geminiResponse } from '../dialects/gemini/gemini-chat-reply.ts';
 import { readGeminiChat, readGeminiCount, readV1GeminiChat } from '../dialects/gemini/gemini-chat-request.ts';
 import { geminiStream } from '../dialects/gemini/gemini-chat-stream.ts';
