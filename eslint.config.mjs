@@ -9,6 +9,11 @@ const spreadOfLiteral = [
   ':matches(ArrayExpression, CallExpression, NewExpression) > SpreadElement > TSAsExpression > ArrayExpression',
 ].map((selector) => ({ selector, message }));
 
+const alarmByHand = {
+  selector: ':not(TSAsExpression) > ObjectExpression > Property[key.name="alarm"][value.value=true]',
+  message: 'Mark the line with `alarmOf(name)`: the name is what operators count, list and silence.',
+};
+
 /** What a statement begins with: a text of another kind that begins with such a word goes on in another way. */
 const statement = String.raw`/^\s*(select [^]* from |select \w+\(|insert into |update \w+ (\w+ )?set |delete from |with \w+ as )/i`;
 const onlyInDb =
@@ -65,7 +70,7 @@ export default tseslint.config(
     // The other half of `only-db-knows-the-tables` in .dependency-cruiser.cjs.
     files: ['src/**/*.ts', 'console/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
     ignores: ['src/db/**', 'packages/dev-stack/src/servers/**'],
-    rules: { 'no-restricted-syntax': ['error', ...spreadOfLiteral, ...sqlOutsideOfDb] },
+    rules: { 'no-restricted-syntax': ['error', ...spreadOfLiteral, ...sqlOutsideOfDb, alarmByHand] },
   },
   {
     // Only configuration reads the environment; everything else is handed what it needs.

@@ -22,6 +22,7 @@ import {
   type OutcomeWindow,
 } from '../domain/channels/channel-health.ts';
 import type { Attempt, ErrorClass } from '../domain/channels/upstream.ts';
+import { alarmOf, type AlarmName } from '../domain/operators/alarm.ts';
 import type { Logger } from '../platform/observe/logger.ts';
 import { ChannelCorroboration, type UseOutcome } from './channel-corroboration.ts';
 
@@ -248,7 +249,7 @@ export class CircuitBreaker {
     const { id: credentialId, last4 } = channel.credential;
     if (!(await setCredentialAlarm(db, { credentialId, alarm: 'account' }))) return;
     logger.error(
-      { alarm: true, channel_id: channel.id, channel: channel.name, model: '*', credential: last4, reason: 'account' },
+      { ...alarmOf('account'), channel_id: channel.id, channel: channel.name, model: '*', credential: last4 },
       'a channel needs an operator',
     );
   }
@@ -265,14 +266,11 @@ export class CircuitBreaker {
     this.#deps.changed();
   }
 
-  async #alarm({ id, name, alarms }: ChannelRow, modelId: string, alarm: ErrorClass): Promise<void> {
+  async #alarm({ id, name, alarms }: ChannelRow, modelId: string, alarm: AlarmName): Promise<void> {
     const { db, logger } = this.#deps;
     if (alarms[modelId] === alarm) return;
     if (!(await raiseChannelAlarm(db, { channelId: id, modelId, alarm }))) return;
-    logger.error(
-      { alarm: true, channel_id: id, channel: name, model: modelId, reason: alarm },
-      'a channel needs an operator',
-    );
+    logger.error({ ...alarmOf(alarm), channel_id: id, channel: name, model: modelId }, 'a channel needs an operator');
   }
 
   /** Whether the free call shows that the provider refuses our account. Any other answer does not show it. */

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { testConfig } from '../support/test-config.ts';
-import type { AlarmKind } from '../../src/domain/operators/alarm.ts';
+import { alarmOf, type AlarmKind, type AlarmName } from '../../src/domain/operators/alarm.ts';
 import { alarmSenders } from '../../src/main/alarm-senders.ts';
 import { buildDeps, type Built } from '../../src/main/build-deps.ts';
 import { createAlarms, type AlarmNotice } from '../../src/platform/observe/alarms.ts';
@@ -30,7 +30,7 @@ const noMail = { smtpUrl: '', emailTo: [], repeatSeconds: 3_600 };
 const notice: AlarmNotice = {
   message: 'a scheduled job failed',
   level: 'error',
-  facts: { alarm: true, job: 'scheduled-maintenance' },
+  facts: { ...alarmOf('job_failed'), job: 'scheduled-maintenance' },
   count: 3,
   firstAt: '2026-11-23T00:00:00.000Z',
   lastAt: '2026-11-23T01:00:00.000Z',
@@ -42,9 +42,11 @@ describe('alarms', () => {
     const send = (one: AlarmNotice): Promise<void> => Promise.resolve(void sent.push(one));
     const alarms = createAlarms({ ...loud, repeatMs: 300, ways: [send] });
     const logger = createLogger('info', 'test', { write: () => undefined }, (alarm) => alarms.raise(alarm));
-    for (let n = 1; n <= 4; n++)
-      logger.error({ alarm: true, job: 'a', n, prompt: 'private' }, 'a scheduled job failed');
-    logger.error({ alarm: true, job: 'b' }, 'a scheduled job failed');
+    const texts = ['it failed', 'it failed', 'it failed again', 'a scheduled job failed'];
+    for (const [n, text] of texts.entries()) {
+      logger.error({ ...alarmOf('job_failed'), job: 'a', n, prompt: 'private' }, text);
+    }
+    logger.error({ ...alarmOf('job_failed'), job: 'b' }, 'a scheduled job failed');
     logger.error({ job: 'a' }, 'no alarm');
     await alarms.flush();
     expect(sent.map(({ count, facts }) => [facts['job'], count])).toEqual([
@@ -56,7 +58,7 @@ describe('alarms', () => {
       message: 'a scheduled job failed',
       level: 'error',
       count: 3,
-      facts: { job: 'a', n: 4 },
+      facts: { job: 'a', n: 3 },
     });
     expect(JSON.stringify(sent)).not.toContain('private');
   });
@@ -110,7 +112,7 @@ describe('alarms', () => {
     const write = (line: string): void => void lines.push(line);
     const logger = createLogger('info', 'test', { write }, (alarm) => alarms.raise(alarm));
     const raise = async (channel: string): Promise<void> => {
-      logger.error({ alarm: true, channel, reason: 'account' }, 'a channel needs an operator');
+      logger.error({ ...alarmOf('account'), channel }, 'a channel needs an operator');
       await alarms.flush();
     };
     silenced = ['account a'];
@@ -169,14 +171,14 @@ describe('the alarms of two processes', () => {
   const areSent = (channel: string): Promise<boolean> =>
     eventually(() => Promise.resolve(countOf(channel).every((count) => count === processes.length)));
   /** Both processes raise the alarm of a channel, and give it up to two seconds. */
-  const raise = async (channel: string, reason: string): Promise<void> => {
+  const raise = async (channel: string, reason: AlarmName): Promise<void> => {
     for (const { deps, flushAlarms } of processes) {
-      deps.logger.error({ alarm: true, channel, reason }, 'a channel needs an operator');
+      deps.logger.error({ ...alarmOf(reason), channel }, 'a channel needs an operator');
       await flushAlarms();
     }
   };
   /** The webhooks and the mails that one alarm of each process causes, once a later one of a reason that nobody silences has come. */
-  const sentFor = async (reason = 'account'): Promise<[webhooks: number, mails: number]> => {
+  const sentFor = async (reason: AlarmName = 'account'): Promise<[webhooks: number, mails: number]> => {
     const channel = `channel-${(channels += 1)}`;
     await raise(channel, reason);
     await raise(`after-${channel}`, 'unlisted');

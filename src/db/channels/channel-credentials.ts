@@ -1,4 +1,5 @@
 import type { InferEntity } from '@mikro-orm/postgresql';
+import type { AlarmName } from '../../domain/operators/alarm.ts';
 import type { ChannelLimitValues } from './channel-calls.ts';
 import type { Statements } from '../database.ts';
 import type { Channel } from '../entities/channel.ts';
@@ -118,7 +119,7 @@ export async function coolDownCredential(
 /** Raises or, without an alarm, ends the alarm of a credential; true if that changed something. */
 export const setCredentialAlarm = (
   database: Statements,
-  { credentialId, alarm }: { credentialId: string; alarm: string | null },
+  { credentialId, alarm }: { credentialId: string; alarm: AlarmName | null },
 ): Promise<boolean> =>
   database.returnsRow(
     'set-credential-alarm',

@@ -1,3 +1,4 @@
+import type { AlarmName } from '../../domain/operators/alarm.ts';
 import type { Database, Statements } from '../database.ts';
 
 /** A credential of a channel. Its times are unix milliseconds, by the database clock. */
@@ -177,7 +178,7 @@ export const noteChannelUse = (
 /** Raises an alarm for operators, for one model or all (`*`); true if it is new. */
 export const raiseChannelAlarm = (
   database: Database,
-  { channelId, modelId, alarm }: { channelId: string; modelId: string; alarm: string },
+  { channelId, modelId, alarm }: { channelId: string; modelId: string; alarm: AlarmName },
 ): Promise<boolean> => database.value('raise_channel_alarm', [channelId, modelId, alarm]);
 
 /**

@@ -4,8 +4,8 @@ import type { Database, Statements } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import { recordAudit } from './audit.ts';
 
-/** An alarm and how often it fired. Times are unix seconds. */
-export interface FiredAlarm extends AlarmKind {
+/** An alarm and how often it fired. Its name may be one of 0.2.0. Times are unix seconds. */
+export interface FiredAlarm extends AlarmKind<string> {
   message: string;
   level: string;
   count: number;

@@ -1,16 +1,16 @@
-import type { AlarmKind } from '../../domain/operators/alarm.ts';
+import type { AlarmKind, AlarmName } from '../../domain/operators/alarm.ts';
 import { pause, within } from '../pause.ts';
 
 /** A log line with `alarm: true`: something that an operator has to look at. Its facts are redacted. */
 export interface LoggedAlarm {
   message: string;
   level: string;
-  facts: Record<string, unknown>;
+  facts: { reason: AlarmName; [name: string]: unknown };
 }
 
-/** The name of an alarm is its reason, or its message if it has none. */
-export const alarmKind = ({ message, facts }: LoggedAlarm): AlarmKind => ({
-  name: textOf(facts['reason']) ?? message,
+/** The name of an alarm is its reason. */
+export const alarmKind = ({ facts }: LoggedAlarm): AlarmKind => ({
+  name: facts.reason,
   subject: textOf(facts['channel']) ?? textOf(facts['job']) ?? '',
 });
 
@@ -33,7 +33,7 @@ export interface Alarms {
   flush(): Promise<void>;
 }
 
-/** More kinds than the code has messages and an installation has channels; those beyond it share one group. */
+/** More kinds than the code has names and an installation has channels; those beyond it share one group. */
 const GROUPS_MAX = 500;
 /** Before each further try. A process that ends does not wait for them. */
 const retryMs = [1_000, 10_000, 60_000];
@@ -47,8 +47,7 @@ interface AlarmGroup {
 }
 
 /**
- * Sends alarms in groups: each message, with its reason and its channel, at once and then at most once in `repeatMs`, with a count. Each
- * of the `ways` is tried again a few times; `onLost` is told when it still fails. An alarm for which `isSilenced` resolves to true is not
+ * Sends alarms in groups: each name, with its channel, at once and then at most once in `repeatMs`, with a count. Each of the `ways` is tried again a few times; `onLost` is told when it still fails. An alarm for which `isSilenced` resolves to true is not
  * sent, and is not counted in a later notice.
  */
 export function createAlarms({
@@ -120,5 +119,5 @@ export function createAlarms({
   };
 }
 
-const groupOf = ({ message, facts }: LoggedAlarm): string =>
-  JSON.stringify([message, facts['reason'], facts['channel'], facts['job'], facts['model']]);
+const groupOf = ({ facts: { reason, channel, job, model } }: LoggedAlarm): string =>
+  JSON.stringify([reason, channel, job, model]);

@@ -1,5 +1,5 @@
 import type { ChannelState } from '../../db/channels/channel-settings.ts';
-import type { AlarmKind, Silence } from '../../domain/operators/alarm.ts';
+import type { AlarmKind, AlarmName, Silence } from '../../domain/operators/alarm.ts';
 import type { OverviewAlarm } from './overview-alarm.ts';
 
 type ShownAlarm = OverviewAlarm & { silence: Silence | null };
@@ -14,9 +14,9 @@ export interface CauseAlarm extends ShownAlarm {
   also: (AlarmKind & { message: string })[];
 }
 
-const stopped = ['restored', 'temporal_away', 'worker_away', 'tasks_not_started'];
+const stopped: readonly AlarmName[] = ['restored', 'temporal_away', 'worker_away', 'tasks_not_started'];
 /** What raises alarms, by their names: while one of these fires for the same channel, or for the installation, it is the cause. */
-const raisedBy: Readonly<Partial<Record<string, readonly string[]>>> = {
+const raisedBy: Readonly<Partial<Record<AlarmName, readonly AlarmName[]>>> = {
   cooling_down: ['account', 'forbidden', 'unknown_model'],
   worker_away: ['temporal_away'],
   task_not_started: ['temporal_away'],

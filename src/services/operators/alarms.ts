@@ -1,5 +1,6 @@
 import type { ChannelReason, ChannelState } from '../../db/channels/channel-settings.ts';
 import type { Backlog } from '../../db/operators/backlog.ts';
+import { isAlarmName, type AlarmName } from '../../domain/operators/alarm.ts';
 import type { OverviewAlarm } from './overview-alarm.ts';
 import { installationConditions } from './installation-conditions.ts';
 
@@ -13,7 +14,7 @@ export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): O
   ...failedScheduledJobs(backlog),
 ];
 
-const words: Record<ChannelReason['kind'], { name: string | null; is: string; remedy: string } | null> = {
+const words: Record<ChannelReason['kind'], { name: AlarmName | null; is: string; remedy: string } | null> = {
   open: {
     name: 'tripped',
     is: 'is tripped',
@@ -41,12 +42,14 @@ const words: Record<ChannelReason['kind'], { name: string | null; is: string; re
 
 /** One alarm for each channel and name of trouble, however many models it concerns. */
 function channelAlarms({ name: channel, reasons, credentials }: ChannelState): OverviewAlarm[] {
-  const refused = credentials.filter(({ alarm }) => alarm !== null);
+  const refused = credentials.flatMap(({ alarm, ...credential }) =>
+    isAlarmName(alarm) ? { ...credential, alarm } : [],
+  );
   return [
     ...reasonAlarms(channel, reasons),
     ...refused.map(({ id, last4, alarm, since }): OverviewAlarm => ({
       kind: 'channel',
-      name: alarm ?? 'alarm',
+      name: alarm,
       subject: channel,
       message: `The credential ${last4 === null ? id : `…${last4}`} of ${channel} is refused by the provider`,
       remedy: 'Check the account of this credential. The other credentials of the channel serve meanwhile.',
@@ -60,14 +63,14 @@ function reasonAlarms(channel: string, reasons: readonly ChannelReason[]): Overv
     const word = words[kind];
     if (!word) return [];
     const ofKind = reasons.filter((reason) => reason.kind === kind);
-    const byName = Map.groupBy(ofKind, ({ reason }) => word.name ?? reason ?? 'alarm');
-    return [...byName].map(([name, those]) => channelAlarm(channel, name, word, those));
+    const byName = Map.groupBy(ofKind, ({ reason }) => word.name ?? reason);
+    return [...byName].flatMap(([name, those]) => (isAlarmName(name) ? channelAlarm(channel, name, word, those) : []));
   });
 }
 
 function channelAlarm(
   channel: string,
-  name: string,
+  name: AlarmName,
   { is, remedy }: { is: string; remedy: string },
   those: readonly ChannelReason[],
 ): OverviewAlarm {

@@ -9,7 +9,7 @@ import { alarmsOf } from './alarms.ts';
 import { creditValueOf } from '../ledger/credit-value.ts';
 
 /** An alarm that fires, or that fired in the last week. Times are unix seconds. */
-export interface ListedAlarm extends AlarmKind {
+export interface ListedAlarm extends AlarmKind<string> {
   state: 'firing' | 'fired';
   message: string;
   since: number | null;
@@ -56,4 +56,4 @@ export async function listAlarms({
   ].map((alarm) => ({ ...alarm, silence: silenceOf(silences, alarm) }));
 }
 
-const keyOf = ({ name, subject }: AlarmKind): string => JSON.stringify([name, subject]);
+const keyOf = ({ name, subject }: AlarmKind<string>): string => JSON.stringify([name, subject]);

@@ -9,7 +9,7 @@ import { newId } from '../../platform/crypto/ids.ts';
  */
 export async function silenceAlarm(
   { db }: Pick<Deps, 'db'>,
-  { actor, ...input }: AlarmKind & { seconds: number; reason: string; actor: string },
+  { actor, ...input }: AlarmKind<string> & { seconds: number; reason: string; actor: string },
 ): Promise<Silence> {
   return insertSilence(db, { ...input, silenceId: newId('sil'), createdBy: actor });
 }
