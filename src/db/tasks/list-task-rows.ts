@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { isByTime, sortedPageOf, sortedText, type ListRequest, type SortedRow, type TimeOrder } from '../list-order.ts';
 import { positionOf } from '../time-position-sql.ts';
 import { readOperatorPage, type TasksFilter } from './list-tasks.ts';
-import { viewColumns, withDelivery, type TaskView } from './tasks.ts';
+import { viewWithoutInput, withDelivery, type TaskView } from './tasks.ts';
 
 export interface TaskFilter extends TasksFilter {
   projectId?: string | undefined;
@@ -35,10 +35,9 @@ async function sortedTasks(
   const match = `t.admission = 'reserved' and ($1::text is null or t.project_id = $1) and ($2::text is null or t.status = $2)
     and ($3::text is null or t.type = $3) and ($4::text is null or t.model_id = $4) and ($5::text is null or t.key_id = $5)
     ${unknownOnly ? isUnknown : ''}`;
-  const select = viewColumns.replace('t.input', 'null::jsonb as input');
   const rows = await database.query<TaskView & SortedRow>(
     `sorted-tasks-${request.sort}${unknownOnly ? '-unknown' : ''}`,
-    sortedText({ ...taskRows, match, select }, request, bind),
+    sortedText({ ...taskRows, match }, request, bind),
     values,
   );
   return sortedPageOf(rows, request.limit);
@@ -75,6 +74,7 @@ const taskRows = {
   row: 't',
   time: 'created_at',
   idType: 'text',
+  select: viewWithoutInput,
   joins: withDelivery,
   columns: taskColumns,
 } as const;
@@ -91,9 +91,9 @@ async function listUnknownTasks(
   const rows = await database.query<TaskView & Bounded & { position: string }>(
     `list-unknown-tasks-${page.sort}`,
     boundedText(
-      `select ${viewColumns}, ${positionOf('t')} as position from (
+      `select ${viewWithoutInput}, ${positionOf('t')} as position from (
        select * from task t
-       where admission = 'reserved' and outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)
+       where admission = 'reserved' ${isUnknown}
          and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
          and ($4::text is null or type = $4) and ($5::text is null or model_id = $5) and ($6::text is null or key_id = $6)
          and ($7::float8 is null or created_at >= to_timestamp($7)) and ($8::float8 is null or created_at < to_timestamp($8))

@@ -16,7 +16,7 @@ import {
 } from '../bounded-page.ts';
 import type { Database } from '../database.ts';
 import { positionOf, timeOfPosition } from '../time-position-sql.ts';
-import { viewColumns, withDelivery, type TaskView } from './tasks.ts';
+import { viewColumns, viewWithoutInput, withDelivery, type TaskView } from './tasks.ts';
 
 export interface ProjectTasksFilter extends TasksFilter {
   projectId: string;
@@ -54,11 +54,11 @@ export async function listProjectTasks(
   page: PageRequest,
 ): Promise<Page<TaskView>> {
   const pairs = Object.entries(filter.metadata ?? {});
-  const bounded = { ...filter, isBounded: true };
-  if (pairs.length === 0) return (await readPage(database, bounded, page, null)).page;
+  const ofClient = { ...filter, isOfClient: true };
+  if (pairs.length === 0) return (await readPage(database, ofClient, page, null)).page;
   let best: Scan | null = null;
   for (const pair of [...pairs, null]) {
-    const scan = await readPage(database, bounded, page, pair);
+    const scan = await readPage(database, ofClient, page, pair);
     if (scan.isComplete) return scan.page;
     // The one that came farthest from the newest task has found the most.
     if (best === null || isOlder(scan.page.next, best.page.next)) best = scan;
@@ -82,52 +82,48 @@ export const readOperatorPage = async (
   database: Database,
   filter: TasksFilter & { projectId?: string | undefined; oldestFirst: boolean },
   page: PageRequest,
-): Promise<Page<TaskView>> => (await readPage(database, { ...filter, isBounded: false }, page, null)).page;
+): Promise<Page<TaskView>> => (await readPage(database, { ...filter, isOfClient: false }, page, null)).page;
 
 /** Reads a page from the tasks with this name and value in their metadata, or from all tasks that match the rest of the filter. Metadata needs a project. */
 async function readPage(
   database: Database,
-  filter: TasksFilter & Partial<ProjectTasksFilter> & { isBounded: boolean },
+  filter: TasksFilter & Partial<ProjectTasksFilter> & { isOfClient: boolean },
   { limit, after }: PageRequest,
   pair: readonly [name: string, value: string] | null,
 ): Promise<Scan> {
   const { projectId, status, type, modelId = null, keyId = null, metadata, createdFrom, createdBefore } = filter;
   const matching = (all: readonly TaskStatus[]) => all.filter((one) => status === undefined || one === status);
-  const { oldestFirst = false, isBounded } = filter;
+  const { oldestFirst = false, isOfClient } = filter;
   const start = after === null ? (oldestFirst ? oldestPosition : newestPosition) : readTimePosition(after);
   const before = oldestFirst ? laterPosition(start, createdFrom) : earlierPosition(start, createdBefore);
   // A second bound on the side of the start would make PostgreSQL begin there and read all tasks up to the position.
   const lastSecond = oldestFirst ? (createdBefore ?? newestSecond) : (createdFrom ?? 0);
-  const ofProject = projectId !== undefined;
   const shape = {
-    ofProject,
+    ofProject: projectId !== undefined,
+    isOfClient,
+    ofPair: pair !== null,
     ofKey: keyId !== null,
     ofModel: modelId !== null,
-    ofPair: pair !== null,
     oldestFirst,
-    isBounded,
   };
+  const text = shape.ofPair ? pairText : pageText(shape);
   const rows = await database.query<
     TaskView & Partial<Bounded> & { position: string; scannedTo: string | null; found: number }
-  >(
-    `list-${ofProject ? 'project-' : ''}tasks${isBounded ? '' : '-whole'}${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
-    isBounded ? pageTextOf(shape) : boundedText(pageTextOf(shape), OPERATOR_PAGE_BYTES_MAX),
-    [
-      projectId ?? null,
-      type === undefined ? taskTypes : [type],
-      matching(runningStatuses),
-      matching(endedStatuses),
-      lastSecond,
-      before.microseconds,
-      before.id,
-      limit + 1,
-      keyId,
-      modelId,
-      metadata === undefined ? limit + 1 : scannedMax,
-      metadata === undefined ? null : JSON.stringify(metadata),
-      ...(pair ?? []),
-    ],
-  );
+  >(statementName(shape), isOfClient ? text : boundedText(text, OPERATOR_PAGE_BYTES_MAX), [
+    projectId ?? null,
+    type === undefined ? taskTypes : [type],
+    matching(runningStatuses),
+    matching(endedStatuses),
+    lastSecond,
+    before.microseconds,
+    before.id,
+    limit + 1,
+    keyId,
+    modelId,
+    metadata === undefined ? limit + 1 : scannedMax,
+    metadata === undefined ? null : JSON.stringify(metadata),
+    ...(pair ?? []),
+  ]);
   const found = pageOf(
     rows.filter(({ id }) => id !== null).map(withoutBounds),
     limit,
@@ -142,25 +138,36 @@ async function readPage(
 const isOlder = (left: string | null, right: string | null): boolean =>
   left !== null && (right === null || readTimePosition(left).microseconds < readTimePosition(right).microseconds);
 
-const inRange = `(created_at, id) < (${timeOfPosition('$6')}, $7::text)
-  and created_at >= 'epoch'::timestamptz + $5::bigint * interval '1 second'`;
-const newestOrder = (of = ''): string => `order by ${of}created_at desc, ${of}id desc`;
-const newestFirst = (of = ''): string => `${newestOrder(of)} limit`;
+/** Which way the index of a list is read. */
+const ways = {
+  newestFirst: { direction: 'desc', opposite: 'asc', behind: '<', within: '>=' },
+  oldestFirst: { direction: 'asc', opposite: 'desc', behind: '>', within: '<' },
+} as const;
+type Way = (typeof ways)[keyof typeof ways];
 
-/** A page of the tasks that `scanned` has in their order and that `match`. Every row says where the scan ended, if it did not reach the oldest task. */
-const pageOfScanned = (scanned: string, match: string, isBounded: boolean): string => `
+const inRange = ({ behind, within }: Way, id = 'id'): string =>
+  `(created_at, ${id}) ${behind} (${timeOfPosition('$6')}, $7::text)
+  and created_at ${within} 'epoch'::timestamptz + $5::bigint * interval '1 second'`;
+const ordered = (direction: Way['direction'], of = '', id = 'id'): string =>
+  `order by ${of}created_at ${direction}, ${of}${id} ${direction}`;
+
+/** A page of the tasks that `scanned` has in their order and that `match`. Every row says where the scan ended, if it did not reach the last task. */
+function pageOfScanned(scanned: string, match: string, way: Way, isOfClient: boolean): string {
+  const { direction, opposite } = way;
+  return `
   with recursive scanned as materialized (${scanned}),
   page as materialized (
-    select p.created_at, p.id, row_number() over (${newestOrder('p.')}) as n
-    from (select s.created_at, s.id from scanned s ${match} ${newestFirst('s.')} $8) p),
-  ${isBounded ? fitting : ''}
+    select p.created_at, p.id, row_number() over (${ordered(direction, 'p.')}) as n
+    from (select s.created_at, s.id from scanned s ${match} ${ordered(direction, 's.')} limit $8) p),
+  ${isOfClient ? fitting : ''}
   scan as (
-    select case when count(*) = $11 then (select ${positionOf('s')} from scanned s order by s.created_at, s.id limit 1) end as scanned_to,
+    select case when count(*) = $11 then (select ${positionOf('s')} from scanned s ${ordered(opposite, 's.')} limit 1) end as scanned_to,
       (select count(*)::int from page) as found
     from scanned)
-  select ${isBounded ? viewColumns : viewColumns.replace('t.input', 'null::jsonb as input')}, ${positionOf('t')} as position, scan.scanned_to, scan.found
-  from scan left join ${isBounded ? 'fitting t' : `(page ${taskOfPage})`} on true ${withDelivery}
-  ${newestOrder('t.')}`;
+  select ${isOfClient ? viewColumns : viewWithoutInput}, ${positionOf('t')} as position, scan.scanned_to, scan.found
+  from scan left join ${isOfClient ? 'fitting t' : `(page ${taskOfPage})`} on true ${withDelivery}
+  ${ordered(direction, 't.')}`;
+}
 
 const taskOfPage = 'cross join lateral (select * from task where task.id = page.id limit 1) t';
 
@@ -178,45 +185,52 @@ function sizeOfTask(): string {
   return `cross join lateral (select ${columns.join(' + ')} + 800 as bytes) size`;
 }
 
-const pageTextOf = (shape: Shape): string => (shape.ofPair ? pairText : pageText(shape));
-
 /** Each type and status is read by a probe of its own, because one probe over several of them would not be in the order of time. */
-function pageText({ ofProject, ofKey, ofModel, oldestFirst, isBounded }: Shape): string {
-  const inProject = ofProject ? 'project_id = $1' : '$1::text is null';
-  const ofOwner = ofKey
-    ? `key_id = (select k.id from api_key k where k.id = $9 and ${ofProject ? 'k.' : ''}${inProject})`
-    : inProject;
-  const text = pageOfScanned(
+function pageText({ ofProject, ofKey, ofModel, oldestFirst, isOfClient }: Shape): string {
+  const way = oldestFirst ? ways.oldestFirst : ways.newestFirst;
+  const inOrder = ordered(way.direction);
+  const inProject = (of = ''): string => (ofProject ? `${of}project_id = $1` : '$1::text is null');
+  const ofOwner = ofKey ? `key_id = (select k.id from api_key k where k.id = $9 and ${inProject('k.')})` : inProject();
+  return pageOfScanned(
     `select created_at, id from (
        (select created_at, id from task
-        where cardinality($3::text[]) > 0 and ${inProject} and completed_at is null and admission = 'reserved'
+        where cardinality($3::text[]) > 0 and ${inProject()} and completed_at is null and admission = 'reserved'
           and status = any ($3) and type = any ($2) and ($9::text is null or key_id = $9) and ($10::text is null or model_id = $10)
-          and ${inRange} ${newestFirst()} $11)
+          and ${inRange(way)} ${inOrder} limit $11)
        union all
        (select ended.created_at, ended.id from unnest($2::text[]) as of_type cross join unnest($4::text[]) as of_status
         cross join lateral (
           select created_at, id from task
           where ${ofOwner} ${ofModel ? 'and model_id = $10' : ''} and type = of_type and listed_as = of_status
-            and ${inRange} ${newestFirst()} $11) ended)
-     ) found ${newestFirst()} $11`,
+            and ${inRange(way)} ${inOrder} limit $11) ended)
+     ) found ${inOrder} limit $11`,
     'where $12::jsonb is null or (select t.metadata @> $12 from task t where t.id = s.id)',
-    isBounded,
+    way,
+    isOfClient,
   );
-  // The same indexes, read backwards.
-  const backwards = { ' desc': ' asc', '(created_at, id) <': '(created_at, id) >', 'created_at >=': 'created_at <' };
-  return oldestFirst
-    ? Object.entries(backwards).reduce((read, [forwards, back]) => read.replaceAll(forwards, back), text)
-    : text;
 }
 
-type Shape = Record<'ofPair' | 'ofProject' | 'ofKey' | 'ofModel' | 'oldestFirst' | 'isBounded', boolean>;
+type Shape = Record<'ofPair' | 'ofProject' | 'ofKey' | 'ofModel' | 'oldestFirst' | 'isOfClient', boolean>;
+
+function statementName({ ofProject, isOfClient, ofPair, ofKey, ofModel, oldestFirst }: Shape): string {
+  const parts = [
+    ofProject ? 'list-project-tasks' : 'list-tasks',
+    !isOfClient && 'whole',
+    ofPair && 'of-pair',
+    ofKey && 'of-key',
+    ofModel && 'of-model',
+    oldestFirst && 'oldest-first',
+  ];
+  return parts.filter((part) => part !== false).join('-');
+}
 
 const pairText = pageOfScanned(
   `select created_at, task_id as id from task_metadata
-   where pair = metadata_pair($1, $13, $14) and ${inRange.replaceAll(/\bid\b/g, 'task_id')} order by created_at desc, task_id desc limit $11`,
+   where pair = metadata_pair($1, $13, $14) and ${inRange(ways.newestFirst, 'task_id')} ${ordered('desc', '', 'task_id')} limit $11`,
   `cross join lateral (select * from task where task.id = s.id limit 1) t
    where t.project_id = $1 and t.admission = 'reserved' and t.status = any ($3::text[] || $4::text[]) and t.type = any ($2::text[])
      and ($9::text is null or t.key_id = $9) and ($10::text is null or t.model_id = $10) and t.metadata @> $12::jsonb`,
+  ways.newestFirst,
   true,
 );
 

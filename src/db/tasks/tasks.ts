@@ -35,14 +35,19 @@ export interface TaskView extends TaskOptions {
 }
 
 /** The columns of `TaskView`, of a task `t` beside `withDelivery`. `json`, unlike `jsonb`, keeps the order of members in which clients have always received them. */
-export const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.refusal_code, t.metadata, t.max_credits, t.deleted_at is not null as is_deleted,
-  round(extract(epoch from t.deadline_at - t.created_at))::int as deadline_seconds, t.input, t.output,
+const viewWith = (
+  input: string,
+): string => `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.refusal_code, t.metadata, t.max_credits, t.deleted_at is not null as is_deleted,
+  round(extract(epoch from t.deadline_at - t.created_at))::int as deadline_seconds, ${input} as input, t.output,
   t.error_code, t.outcome_unknown, t.progress, t.attempts, ${unixSeconds('t.created_at')} as created_at, ${unixSeconds('t.started_at')} as started_at,
   ${unixSeconds('t.completed_at')} as completed_at, ${unixSeconds('t.expires_at')} as expires_at,
   json_build_object('quoted', t.credits_quoted, 'reserved', t.credits_reserved, 'charged', t.credits_charged,
     'refunded', t.credits_refunded) as credits,
   case when t.callback_url is not null or d.state is not null then json_build_object('state', coalesce(d.state, 'pending'),
     'attempts', coalesce(d.attempts, 0), 'lastStatus', d.last_status, 'nextAttemptAt', ${unixSeconds('d.next_attempt_at')}) end as callback`;
+export const viewColumns = viewWith('t.input');
+/** For lists of operators. */
+export const viewWithoutInput = viewWith('null::jsonb');
 
 /** The last delivery `d` of the task `t`. An erased task has neither its input nor its callback_url, and keeps the state of its callback. */
 export const withDelivery = `left join lateral (

@@ -3,11 +3,13 @@ import { listVideos } from '../../../src/services/tasks/show/list-videos.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { listProjectTasks, type ProjectTasksFilter } from '../../../src/db/tasks/list-tasks.ts';
 import { purgeTasks } from '../../../src/db/scheduled-jobs/retention.ts';
+import { listTaskRows } from '../../../src/db/tasks/list-task-rows.ts';
 import type { TaskView } from '../../../src/db/tasks/tasks.ts';
+import type { Page, PageRequest } from '../../../src/domain/page.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { manyTasks, type ListedBook, type ListedTask } from '../../support/many-tasks.ts';
 import { readsOf, stopAutovacuum } from '../block-reads.ts';
-import { addKey, admitted, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from '../books.ts';
+import { addKey, admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from '../books.ts';
 
 const count = 30_000;
 
@@ -207,6 +209,31 @@ describe('a list', () => {
     expect(idsOf(await pagesOf({ projectId: mine.projectId }, 10))).toEqual([taskId]);
     expect(await pagesOf({ projectId: mine.projectId, keyId: other.keyId }, 10)).toEqual([]);
     expect(idsOf(await pagesOf(other, 10))).toEqual([foreign.taskId]);
+  });
+});
+
+describe('a list of a task that was delivered again', () => {
+  const readers = {
+    'a client': (filter, page) => listProjectTasks(db, filter, page),
+    'an operator': ({ oldestFirst, ...filter }, page) =>
+      listTaskRows(db, filter, { ...page, sort: oldestFirst ? 'oldest' : 'newest' }),
+    'an operator by a column': ({ oldestFirst, ...filter }, page) =>
+      listTaskRows(db, filter, { ...page, sort: oldestFirst ? 'created_at' : '-created_at' }),
+  } satisfies Record<string, (filter: ProjectTasksFilter, page: PageRequest) => Promise<Page<TaskView>>>;
+
+  it.each(
+    Object.entries(readers).flatMap(([reader, list]) => [
+      { reader, order: 'newest', oldestFirst: false, list },
+      { reader, order: 'oldest', oldestFirst: true, list },
+    ]),
+  )('shows its last delivery to $reader, $order first', async ({ oldestFirst, list }) => {
+    const owner = await openBook(observer, { credits: 2 });
+    const ledger = openLedger(db);
+    const { taskId } = await admitted(ledger, newTask(owner, 1, { callbackUrl: 'https://client.example/' }));
+    await ledger.finishTask(taskEnd(taskId, 'failed'));
+    await run(observer, 'select redeliver($1, $2, $3, 0, 9)', [taskId, newId('dlv'), newId('evt')]);
+    const { items } = await list({ projectId: owner.projectId, oldestFirst }, firstPage);
+    expect(items).toMatchObject([{ id: taskId, callback: { state: 'pending' } }]);
   });
 });
 
