@@ -11,6 +11,7 @@ import { catalogNames } from '../../../packages/sandbox/src/sandbox-models.ts';
 import { createSandbox, type Sandbox } from '../../../packages/sandbox/src/create-sandbox.ts';
 import { rowsOf } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
+import { completion, reply, startChatUpstream } from '../../support/chat-upstream.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 
 let home: TestHome;
@@ -116,7 +117,7 @@ const Verified = z.looseObject({
       drawn: z.boolean(),
       verified: z.looseObject({ source: z.string(), on: z.string() }).nullable(),
       ok: z.boolean(),
-      live: z.looseObject({ outcome: z.string() }).nullable(),
+      live: z.looseObject({ outcome: z.string(), cost_micro_usd: z.number().optional() }).nullable(),
     }),
   ),
 });
@@ -124,6 +125,9 @@ async function verify(...args: string[]) {
   const { code, printed } = await tollgate('channels', 'verify', ...args);
   return { code, printed: Verified.parse(printed) };
 }
+const channelAt = (url: string): string[] => [
+  ...['--adapter', 'openai', '--groups', 'chat', '--base-url', url, '--credential', 'access:secret'],
+];
 const audited = () => rowsOf<object>(db, `select * from audit_entry where action = 'channels.verify' order by id`);
 /** Calls that a provider would bill. */
 const hits = async (): Promise<number> =>
@@ -185,6 +189,19 @@ describe('tollgate channels verify', () => {
     expect(await refused('channels', 'verify', 'sandbox-a-fal', '--live')).toContain('--max-cost');
   });
 
+  it('counts the whole cost of a call that costs more than was expected', async () => {
+    const dear = await startChatUpstream();
+    dear.serve((_request, response) =>
+      reply(response, 200, { ...completion, usage: { prompt_tokens: 9_000_000, completion_tokens: 10 } }),
+    );
+    await done('channels', 'add', '--name', 'dear', ...channelAt(dear.url));
+    const { printed } = await verify('dear', '--live', '--max-cost', '1000000');
+    const costs = printed.data.map(({ live }) => live?.cost_micro_usd ?? 0);
+    expect(printed.spent_micro_usd).toBe(costs.reduce((sum, cost) => sum + cost, 0));
+    expect(printed.spent_micro_usd).toBeGreaterThan(1_000_000);
+    await dear.die();
+  });
+
   it('says in the audit log who spends how much with --live, and says nothing of checks that are free', async () => {
     const entriesBefore = (await audited()).length;
     await verify('sandbox-a-fal');
@@ -210,6 +227,23 @@ describe('tollgate channels verify', () => {
     expect((await verify('sandbox-a-openai')).code).toBe(0);
     await done('channels', 'set', 'sandbox-a-openai', '--list-check', 'on');
     await useCatalog(catalog);
+  });
+
+  it.each([
+    { listCheck: 'on', code: 1 },
+    { listCheck: 'off', code: 0 },
+  ])('exits $code if the list cannot be read with the list check $listCheck', async ({ listCheck, code }) => {
+    const listless = await startChatUpstream();
+    const name = `listless-${listCheck}`;
+    await done('channels', 'add', '--name', name, ...channelAt(listless.url), '--list-check', listCheck);
+    // The free call that comes first is answered.
+    let reads = 0;
+    listless.serveProbes((_request, response) =>
+      reply(response, 200, reads++ === 0 ? { object: 'list', data: [] } : { object: 'list' }),
+    );
+    const { printed, ...result } = await verify(name);
+    expect({ ...result, ok: printed.ok, list: printed.list.state }).toEqual({ code, ok: code === 0, list: 'failed' });
+    await listless.die();
   });
 
   it('shows the words of a provider that refuses a call, and exits 1', async () => {

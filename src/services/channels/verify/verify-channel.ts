@@ -21,7 +21,7 @@ export interface VerifiedMapping {
   upstream: string[];
   /** Whether the provider's list has all of them; null if there is no complete list. */
   listed: boolean | null;
-  /** False while the channel is not drawn for this model. */
+  /** False while the channel is not drawn for this model because its provider's list lacked the model, and no real call shows that it is there. */
   drawn: boolean;
   /** Where and when the mapping was last checked against the provider's documents. */
   verified: { source: string; on: string } | null;
@@ -34,22 +34,22 @@ export type LiveCheck = { request: JsonObject } & (LiveCallResult | { outcome: '
 
 export interface ChannelVerification {
   test: ChannelTest;
-  /** What the provider's model list came to. */
+  /** What the provider's model list came to, and how many names it has. */
   list: { state: 'complete' | 'incomplete' | 'not_offered' | 'failed'; names: number; detail: string | null };
   mappings: VerifiedMapping[];
-  /** What the real calls cost at most, in micro-USD. */
+  /** What the real calls cost, in micro-USD: of one whose cost is not known the most that it may have. */
   spent: number;
   ok: boolean;
 }
 
-/** Providers allow more, and one slow clip must not make the others wait. */
+/** Real calls at the same time: providers allow that many, and one slow clip does not make all others wait. */
 const lanes = 4;
 
 /**
  * Checks a channel, given by id or name: whether it answers, accepts the credential and lists each model that the channel serves. With
- * `live` it also makes the cheapest real request of each model, while their costs together stay within `maxCost` micro-USD. The audit
- * log says before the first of them who allows that cost. A success makes a mapping that was not drawn available. Throws
- * `OperatorError` if no call can be made.
+ * `live` it also makes the cheapest real request of each model, as long as the costs of all stay within `maxCost` micro-USD. The audit
+ * log says before the first of them who allows that cost. A channel that was not drawn for a model is drawn again after a success.
+ * Throws `OperatorError` if no call can be made.
  */
 export async function verifyChannel(
   deps: VerifyDeps,
@@ -69,8 +69,6 @@ export async function verifyChannelRow(
 ): Promise<ChannelVerification> {
   const { names, ...list } = await readList(deps, channel);
   const served = servedMappings(await listModels(deps.db), channel);
-  const budget = { left: live?.maxCost ?? 0 };
-  const checks = new Map<ServedMapping, LiveCheck>();
   if (live) {
     await recordAudit(deps.db, {
       actor: live.actor,
@@ -80,13 +78,13 @@ export async function verifyChannelRow(
       after: { maxCostMicroUsd: live.maxCost },
       detail: { name: channel.name },
     });
-    await askEach(deps, { channel, served, budget, checks });
   }
+  const { checks, spent } = live ? await askEach(deps, channel, served, live.maxCost) : noCalls;
   const mappings = served.map((one) => {
     const { entry, mapping } = one;
     const listed = list.state === 'complete' ? unlistedNames(mapping, names).length === 0 : null;
     const check = checks.get(one) ?? null;
-    // A list that is not to decide about the channel does not fail its mappings either, and neither does it one that works.
+    // Without its list check a channel may serve what the list lacks, and a call that succeeded says more than the list.
     const failsByList = listed === false && channel.listCheck && check?.outcome !== 'ok';
     return {
       model: entry.model.id,
@@ -100,14 +98,9 @@ export async function verifyChannelRow(
     };
   });
   const isReachable = test.answer.kind === 'ok' || test.answer.kind === 'not_offered';
-  const ok = isReachable && list.state !== 'failed' && mappings.every((mapping) => mapping.ok);
-  return {
-    test,
-    list: { ...list, names: names.size },
-    mappings,
-    spent: live ? live.maxCost - budget.left : 0,
-    ok,
-  };
+  const failsByList = list.state === 'failed' && channel.listCheck;
+  const ok = isReachable && !failsByList && mappings.every((mapping) => mapping.ok);
+  return { test, list: { ...list, names: names.size }, mappings, spent, ok };
 }
 
 async function readList(deps: VerifyDeps, channel: ChannelRow) {
@@ -119,17 +112,21 @@ async function readList(deps: VerifyDeps, channel: ChannelRow) {
   return { ...none, names, state: isComplete ? 'complete' : 'incomplete' } as const;
 }
 
-/** Asks the cheapest mappings first, so that the budget verifies as many as it can. */
+interface LiveCalls {
+  checks: ReadonlyMap<ServedMapping, LiveCheck>;
+  spent: number;
+}
+const noCalls: LiveCalls = { checks: new Map(), spent: 0 };
+
+/** Makes the cheapest calls first, so that as many mappings as possible are checked for `maxCost`. */
 async function askEach(
   deps: VerifyDeps,
-  input: {
-    channel: ChannelRow;
-    served: ServedMapping[];
-    budget: { left: number };
-    checks: Map<ServedMapping, LiveCheck>;
-  },
-): Promise<void> {
-  const { channel, served, budget, checks } = input;
+  channel: ChannelRow,
+  served: readonly ServedMapping[],
+  maxCost: number,
+): Promise<LiveCalls> {
+  const checks = new Map<ServedMapping, LiveCheck>();
+  let spent = 0;
   const asks = served.map((one) => ({ one, ask: askable(one) }));
   asks.sort((a, b) => costOf(a.ask) - costOf(b.ask));
   await inLanes(asks, lanes, async ({ one, ask }) => {
@@ -137,18 +134,20 @@ async function askEach(
       checks.set(one, { request: {}, outcome: 'not_asked', detail: ask.why });
       return;
     }
-    if (ask.costMax > budget.left) {
-      const detail = `the call may cost ${ask.costMax} micro-USD, and --max-cost leaves ${budget.left}`;
+    const left = Math.max(0, maxCost - spent);
+    if (ask.costMax > left) {
+      const detail = `the call may cost ${ask.costMax} micro-USD, and the cost limit leaves ${left}`;
       checks.set(one, { request: ask.shown, outcome: 'not_asked', detail });
       return;
     }
     // Before the call, because calls run side by side.
-    budget.left -= ask.costMax;
+    spent += ask.costMax;
     const result = await askOnce(deps, channel, one, ask);
-    // A call that a provider refused was not billed.
-    budget.left += ask.costMax - Math.min(ask.costMax, result.costMicroUsd);
+    // Nothing for a call that the provider refused, and more than it might have cost if the provider counts more tokens.
+    spent += result.costMicroUsd - ask.costMax;
     checks.set(one, { request: ask.shown, ...result });
   });
+  return { checks, spent };
 }
 
 const costOf = (ask: ReturnType<typeof askable>): number => (ask.kind === 'none' ? 0 : ask.costMax);
