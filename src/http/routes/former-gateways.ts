@@ -4,14 +4,15 @@ import type { Deps } from '../../deps.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { isOffered } from '../../domain/catalog/model-list.ts';
 import { isAllowed, namesOf } from '../../domain/catalog/model-names.ts';
-import { readCreditUsd, readFormerBilling } from '../../services/projects/former-billing.ts';
+import { creditValueOf } from '../../services/ledger/credit-value.ts';
+import { readFormerBilling } from '../../services/projects/former-billing.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
 import { plainText } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
 import { anyScope, get } from './common-rows.ts';
 
-type FormerDeps = Pick<Deps, 'db'> & { catalog: CatalogCache };
+type FormerDeps = Pick<Deps, 'db' | 'config'> & { catalog: CatalogCache };
 
 /** Of one-api and new-api: what they count is worth a 500,000th of a US dollar. */
 const quotaPerUsd = 500_000;
@@ -182,10 +183,10 @@ async function showKeyInfo(deps: FormerDeps, ctx: AppContext): Promise<void> {
   };
 }
 
-async function listModelInfos({ db, catalog }: FormerDeps, ctx: AppContext): Promise<void> {
+async function listModelInfos(deps: FormerDeps, ctx: AppContext): Promise<void> {
   const { models, plan } = keyOf(ctx);
-  const creditUsd = await readCreditUsd({ db });
-  const entries = await catalog.under(plan).entries();
+  const creditUsd = (await creditValueOf(deps)) / 1_000_000;
+  const entries = await deps.catalog.under(plan).entries();
   const usable = entries.filter((entry) => isOffered(entry) && isAllowed(models, entry));
   ctx.body = { data: usable.flatMap((entry) => namesIn(entry).map((name) => modelInfo(entry, name, creditUsd))) };
 }

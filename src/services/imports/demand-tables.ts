@@ -1,8 +1,8 @@
 import { SourceError, type SourceDatabase } from '../../db/imports/source-database.ts';
 
 /**
- * Throws `SourceError` that names every table, or column of one, that a source lacks: it is of another program or version, or only part of a
- * database.
+ * The columns of each table of a source. Throws `SourceError` that names every needed table and column that it lacks: it is of another
+ * program or version, or only part of a database.
  */
 export async function demandTables(
   source: SourceDatabase,

@@ -1,8 +1,8 @@
 import { listImportItems } from '../../db/imports/import-items.ts';
 import { openSource } from '../../db/imports/open-source.ts';
 import { SourceError } from '../../db/imports/source-database.ts';
-import { readCreditValue } from '../../db/ledger/credit-value.ts';
 import type { ImportedInstallation, ImportNotice, ImportProgram } from '../../domain/imports/imported.ts';
+import { creditValueOf } from '../ledger/credit-value.ts';
 import { OperatorError } from '../operator-error.ts';
 import { applyImport, takenSecrets } from './apply-import.ts';
 import { noteUnservedModels } from './drafted-models.ts';
@@ -47,7 +47,7 @@ export interface ImportOutcome {
 export async function runImport(deps: ImportDeps, input: ImportInput): Promise<ImportOutcome> {
   const { source, dryRun, skipRefused } = input;
   input.progress(`reading ${input.program}`);
-  const installation = await readInstallation(input, await readCreditValue(deps.db));
+  const installation = await readInstallation(input, await creditValueOf(deps));
   const plan = planImport(installation, await listImportItems(deps.db, source));
   const taken = await takenSecrets(deps, plan.newKeys);
   const notices = [...installation.notices, ...taken];

@@ -2,10 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listImportSpent } from '../../db/imports/list-import-spent.ts';
 import { spentStatements } from '../../db/imports/spent-statements.ts';
-import { readCreditValue } from '../../db/ledger/credit-value.ts';
 import type { Deps } from '../../deps.ts';
 import type { ImportedInstallation, ImportProgram } from '../../domain/imports/imported.ts';
 import { exactSum } from '../../domain/imports/source-money.ts';
+import { creditValueOf } from '../ledger/credit-value.ts';
 
 export interface Spent {
   /** Projects, each of which has a file. */
@@ -19,7 +19,7 @@ export interface Spent {
  * way back. Nothing here changes.
  */
 export async function writeSpent(
-  { db }: Pick<Deps, 'db'>,
+  deps: Pick<Deps, 'db' | 'config'>,
   folder: string,
   {
     program,
@@ -27,7 +27,7 @@ export async function writeSpent(
     installation,
   }: { program: ImportProgram; source: string; installation: Pick<ImportedInstallation, 'quotaPerUsd' | 'owners'> },
 ): Promise<Spent> {
-  const [rows, creditValue] = await Promise.all([listImportSpent(db, source), readCreditValue(db)]);
+  const [rows, creditValue] = await Promise.all([listImportSpent(deps.db, source), creditValueOf(deps)]);
   const units = { program, quotaPerUsd: installation.quotaPerUsd, creditValue };
   const names = new Map(installation.owners.map(({ id, name }) => [id, name]));
   const keys = Map.groupBy(

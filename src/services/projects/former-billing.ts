@@ -1,6 +1,6 @@
-import { readCreditValue } from '../../db/ledger/credit-value.ts';
 import { readKeyFacts, type KeyFacts } from '../../db/projects/key-facts.ts';
 import type { Deps } from '../../deps.ts';
+import { creditValueOf } from '../ledger/credit-value.ts';
 
 /** What a key has used and has left, in US dollars, as clients of other gateways read it. */
 export interface FormerBilling {
@@ -12,8 +12,8 @@ export interface FormerBilling {
 }
 
 /** What is left is the least of the key's budgets and of its project's credits with the overdraft. */
-export async function readFormerBilling({ db }: Pick<Deps, 'db'>, keyId: string): Promise<FormerBilling> {
-  const [facts, creditValue] = await Promise.all([readKeyFacts(db, keyId), readCreditValue(db)]);
+export async function readFormerBilling(deps: Pick<Deps, 'db' | 'config'>, keyId: string): Promise<FormerBilling> {
+  const [facts, creditValue] = await Promise.all([readKeyFacts(deps.db, keyId), creditValueOf(deps)]);
   const usd = (credits: number): number => (credits * creditValue) / 1_000_000;
   const budgets = [
     [facts.budget, facts.spent + facts.reserved],
@@ -24,7 +24,3 @@ export async function readFormerBilling({ db }: Pick<Deps, 'db'>, keyId: string)
   const least = Math.max(0, Math.min(facts.balance + facts.overdraft, ...left));
   return { facts, usedUsd: usd(facts.spent), leftUsd: usd(least), isUnlimited: facts.budget === null };
 }
-
-/** What a credit is worth, in US dollars. */
-export const readCreditUsd = async ({ db }: Pick<Deps, 'db'>): Promise<number> =>
-  (await readCreditValue(db)) / 1_000_000;
