@@ -31,13 +31,13 @@ export const LedgerEntrySchema = z
       .string()
       .nullable()
       .describe(
-        "The operator's reference of a top-up or a deduction, or reason of an adjustment. Of an expiry: that of the top-up.",
+        "The operator's reference of a top-up or a deduction, or reason of an adjustment by an operator. Of an expiry: that of the top-up.",
       ),
     reason: z
       .union([EndReason, z.string()])
       .nullable()
       .describe(
-        "Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Of a deduction: what the operator wrote. Null otherwise, and for what an earlier release ended.",
+        "Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Of an adjustment: `not_delivered` if the answer of a charged chat was not delivered. Of a deduction: what the operator wrote. Null otherwise, and for what an earlier release ended.",
       ),
     input_tokens: z.int().nullable().describe("Of a chat's settlement: the tokens that were charged. Null otherwise."),
     ...nullableTokenParts,

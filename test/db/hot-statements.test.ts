@@ -337,7 +337,7 @@ async function noteChats({ db, chats, note }: Noted): Promise<string> {
   );
   const refunded = anAdmission(book, { channelId });
   await chats.admit(refunded);
-  await note('refund a chat', () => chats.refundChat('upstream_failed', refundFacts(refunded)));
+  await note('refund a chat', () => chats.refund('upstream_failed', refundFacts(refunded)));
   await note('mark a replay', () => markReplayed(db, first.requestId));
   const undelivered = anAdmission(book, { channelId });
   await chats.admit(undelivered);

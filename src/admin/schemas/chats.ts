@@ -18,7 +18,7 @@ const row = {
       '`running`: its credits are held. `succeeded`: charged for a whole answer. `incomplete`: charged for what came of an answer that broke off, perhaps 0. `refunded`: the hold was given back.',
     ),
   reason: EndReason.nullable().describe(
-    'Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended.',
+    'Why it was refunded, or why a charged answer is not whole or cost nothing. `not_delivered`, too, of a chat that was charged and given back. Null for a whole answer, for a chat that runs, and for what an earlier release ended.',
   ),
   channels: z
     .array(z.string())

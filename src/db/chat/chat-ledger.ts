@@ -78,7 +78,7 @@ export class ChatLedger {
    * Refunds a chat once. The reason stands on its ledger entry. Every refund comes from here, but that of the sweep, whose reason is
    * `hold_expired` (`expire_chats.sql`).
    */
-  refundChat(reason: RefundReason, facts: RefundFacts): Promise<{ ended: boolean; charged: number }> {
+  refund(reason: RefundReason, facts: RefundFacts): Promise<{ ended: boolean; charged: number }> {
     return this.end({ ...noFacts, ...facts, settle: null, reason });
   }
 
@@ -87,7 +87,7 @@ export class ChatLedger {
    * the credits that were charged and are given back. Called again, it changes nothing.
    */
   async giveBack({ requestId, channelId, costMicroUsd, attempt }: ChatSettlement): Promise<number> {
-    const { ended } = await this.refundChat('not_delivered', { requestId, channelId, costMicroUsd, attempt });
+    const { ended } = await this.refund('not_delivered', { requestId, channelId, costMicroUsd, attempt });
     return ended ? 0 : this.#database.value<number>('return_chat', [requestId]);
   }
 
@@ -96,7 +96,7 @@ export class ChatLedger {
     const detail = 'admitted after its client had been answered; nothing was sent';
     const attemptId = firstAttemptId(requestId);
     const attempt: AttemptEnding = { attemptId, outcome: 'transient', errorClass: null, status: null, detail };
-    this.refundChat('admitted_late', { requestId, attempt }).catch(() => undefined);
+    this.refund('admitted_late', { requestId, attempt }).catch(() => undefined);
   }
 
   async flush(): Promise<void> {

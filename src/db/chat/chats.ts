@@ -17,7 +17,7 @@ export interface ChatView {
   keyId: string;
   modelId: string;
   outcome: ChatOutcome;
-  /** Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
+  /** Null for a whole answer that was delivered, for a chat that runs, and for what an earlier release ended. */
   reason: ChatEndReason | null;
   /** The names of the channels that were called, in order. Only the last one is known once the rows of the calls are deleted. */
   channels: string[];
@@ -62,8 +62,12 @@ export const isEndOfRequest = `e.kind in ('settle', 'refund')`;
 /** Tasks have entries of the same kinds. */
 export const isEndOfChat = `${isEndOfRequest} and e.request_id not like 'task\\_%'`;
 
-/** SQL for the columns of `ChatView` from rows of `chat`, which are `runningChat` or `endedChat`. The calls are in `attempt` unless the only one succeeded. */
-export const chatColumns = `chat.request_id, chat.project_id, chat.key_id, chat.model_id, chat.outcome, chat.reason,
+/**
+ * SQL for the columns of `ChatView`, except `request_id`, from rows of `chat`, which are `runningChat` or `endedChat`. The calls are in `attempt`
+ * unless the only one succeeded.
+ */
+export const chatColumns = `chat.project_id, chat.key_id, chat.model_id, chat.outcome,
+  coalesce(chat.reason, case when adjusted.undelivered then 'not_delivered' end) as reason,
   coalesce(calls.channels, array_remove(array[coalesce(chat.channel_name, (select c.name from channel c where c.id = chat.channel_id), chat.channel_id)], null))
     as channels,
   chat.input_tokens, chat.output_tokens, chat.cached_input_tokens, chat.cache_write_tokens, chat.cache_write_1h_tokens, chat.reasoning_tokens,
@@ -80,20 +84,24 @@ export const unknownCostsOfChat = `(
     select case when count(*) = 0 and chat.cost_micro_usd is null then (not exists (select from task where task.id = chat.request_id))::int
       else count(*) filter (where (chat.ended is not null or outcome is not null) and ${unknownCost}) end
     from attempt a where a.request_id = chat.request_id)`;
+/** Whether an adjustment gave back the charge of an answer that was not delivered (`return_chat.sql`). The second reason is that of 0.2.0. */
+export const gaveBackUndelivered = (row: string): string =>
+  `(${row}.kind = 'adjust' and ${row}.reason in ('not_delivered', 'the answer was not delivered'))`;
 export const withCalls = `left join lateral (
     select array_agg(a.channel_name order by a.n) as channels, sum(${boughtCost}) as cost,
       (count(*) filter (where (chat.ended is not null or outcome is not null) and ${unknownCost}))::int as unknown_costs from attempt a
     where a.request_id = chat.request_id) calls on true
   -- An adopted result is charged by an adjustment.
   cross join lateral (
-    select coalesce(sum(a.credits) filter (where a.credits > 0), 0) as returned, coalesce(-sum(a.credits) filter (where a.credits < 0), 0) as taken
+    select coalesce(sum(a.credits) filter (where a.credits > 0), 0) as returned, coalesce(-sum(a.credits) filter (where a.credits < 0), 0) as taken,
+      bool_or(${gaveBackUndelivered('a')}) as undelivered
     from ledger_entry a where a.request_id = chat.request_id and a.kind = 'adjust') adjusted`;
 
 /** The chat of a request; null if its credits were never held. */
 export async function findChat(database: Database, requestId: string): Promise<ChatView | null> {
   const [row] = await database.query<ChatView>(
     'find-chat',
-    `select ${chatColumns}
+    `select chat.request_id, ${chatColumns}
      from (select ${endedChat} from ledger_entry e where e.request_id = $1 and ${isEndOfChat}
            union all
            select ${runningChat} from hold h where h.id = $1 and h.kind = 'chat') chat ${withCalls}

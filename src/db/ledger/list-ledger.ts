@@ -2,6 +2,7 @@ import type { ChatEndReason } from '../../domain/chat/chat-end-reason.ts';
 import type { EntryKind } from '../../domain/ledger/entry-kind.ts';
 import type { Page } from '../../domain/page.ts';
 import type { TaskErrorCode } from '../../domain/tasks/task.ts';
+import { gaveBackUndelivered } from '../chat/chats.ts';
 import { boundedText, CLIENT_PAGE_BYTES_MAX } from '../bounded-page.ts';
 import type { Database } from '../database.ts';
 import {
@@ -41,11 +42,11 @@ export interface LedgerEntry {
   cacheWriteTokens: number | null;
   cacheWrite1hTokens: number | null;
   reasoningTokens: number | null;
-  /** Of a top-up, a deduction and an expiry the reference, of an adjustment the reason. */
+  /** Of a top-up, a deduction and an expiry the reference, of an operator's adjustment the reason. */
   reference: string | null;
   /**
    * Of the end of a request: why it was refunded, or why a charged answer is not whole. Null for a whole one and for what an earlier release
-   * ended. Of a deduction: what the operator wrote.
+   * ended. Of an adjustment: `not_delivered`, if the gateway made it. Of a deduction: what the operator wrote.
    */
   reason: ChatEndReason | TaskErrorCode | (string & {}) | null;
 }
@@ -93,12 +94,14 @@ export async function listLedger(
   return pageOfRows(rows, request.limit);
 }
 
+const isUndelivered = gaveBackUndelivered('entry');
+const reference = `case when entry.kind <> 'adjust' then entry.reference when not ${isUndelivered} then entry.reason end`;
+const reason = `case when entry.kind <> 'adjust' then entry.reason when ${isUndelivered} then 'not_delivered' end`;
 const columns = `entry.id, ${unixSeconds('entry.created_at')} as at, entry.kind, entry.credits, entry.balance_after, entry.request_id, entry.key_id,
   case when entry.kind = 'settle' then entry.input_tokens end as input_tokens,
   case when entry.kind = 'settle' then entry.output_tokens end as output_tokens,
   entry.cached_input_tokens, entry.cache_write_tokens, entry.cache_write_1h_tokens, entry.reasoning_tokens,
-  case when entry.kind = 'adjust' then entry.reason else entry.reference end as reference,
-  case when entry.kind <> 'adjust' then entry.reason end as reason`;
+  ${reference} as reference, ${reason} as reason`;
 
 /** The end of a request and its adjustments have an index each. */
 const entriesOfRequest = (id: string): string =>
@@ -118,8 +121,8 @@ export const ledgerColumns = {
   task_id: `case when ${isOfTask} then entry.request_id end`,
   request_id: `case when not ${isOfTask} then entry.request_id end`,
   key_id: 'entry.key_id',
-  reference: `case when entry.kind = 'adjust' then entry.reason else entry.reference end`,
-  reason: `case when entry.kind <> 'adjust' then entry.reason end`,
+  reference,
+  reason,
   input_tokens: { number: `case when entry.kind = 'settle' then entry.input_tokens end` },
   cached_input_tokens: { number: 'entry.cached_input_tokens' },
   cache_write_tokens: { number: 'entry.cache_write_tokens' },

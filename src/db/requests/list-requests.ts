@@ -105,7 +105,7 @@ function statementOf(
 
 const isOfTask = `chat.request_id like 'task\\_%'`;
 /** The columns of `RequestView`. A task has the id of the request that created it. */
-export const requestColumns = `${chatColumns.replace('chat.request_id, ', '')}, coalesce(t.request_id, chat.request_id) as request_id, case when ${isOfTask} then chat.request_id end as task_id,
+export const requestColumns = `${chatColumns}, coalesce(t.request_id, chat.request_id) as request_id, case when ${isOfTask} then chat.request_id end as task_id,
   case when ${isOfTask} then coalesce(t.type, (select m.entry ->> 'type' from model m where m.id = chat.model_id)) else 'chat' end as type,
   coalesce((select p.name from project p where p.id = chat.project_id), '') as project_name,
   coalesce((select k.name from api_key k where k.id = chat.key_id), '') as key_name`;

@@ -1,4 +1,4 @@
-import { isEndOfRequest, runningChat } from '../chat/chats.ts';
+import { gaveBackUndelivered, isEndOfRequest, runningChat } from '../chat/chats.ts';
 import { earlierPosition, type TimePosition } from '../../domain/time-position.ts';
 import type { Bind } from '../list-order.ts';
 import { timeOfPosition } from '../time-position-sql.ts';
@@ -71,12 +71,17 @@ export function matchesEnded(filter: RequestFilter, bind: Bind, isOfRange = fals
     ...beganWithin('e.began_at', filter, bind),
     ...(modelId === undefined ? [] : [`e.model_id = ${bind(modelId)}`]),
     ...(outcome === undefined ? [] : [isOutcome[outcome]]),
-    ...(reason === undefined ? [] : [`e.reason = ${bind(reason)}`]),
+    ...(reason === undefined ? [] : [endedFor(bind(reason))]),
     ...(minMs === undefined ? [] : [tookAtLeast('e.created_at - e.began_at', bind(minMs))]),
     ...(minCredits === undefined ? [] : [`-e.credits >= ${bind(minCredits)}`]),
     ...(channel === undefined ? [] : [wasCalled(bind(channel), isOfRange)]),
   ];
 }
+
+/** The reason of a chat that was charged and given back stands on its adjustment. */
+const endedFor = (reason: string): string =>
+  `(e.reason = ${reason}::text or ${reason} = 'not_delivered' and e.reason is null
+    and exists (select from ledger_entry a where a.request_id = e.request_id and ${gaveBackUndelivered('a')}))`;
 
 const isOfTask = `e.request_id like 'task\\_%'`;
 

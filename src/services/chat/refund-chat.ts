@@ -14,7 +14,7 @@ const refundRetriesMs = 5_000;
  * If it cannot be written, the client receives 503 with `x-should-retry: false`, and the hold is refunded when it expires.
  */
 export async function refundChat(deps: ChatDeps, reason: RefundReason, facts: RefundFacts): Promise<void> {
-  await writeEnd(deps, facts.requestId, refundRetriesMs, () => deps.chatLedger.refundChat(reason, facts)).catch(
+  await writeEnd(deps, facts.requestId, refundRetriesMs, () => deps.chatLedger.refund(reason, facts)).catch(
     (cause: unknown) => {
       throw new GatewayError('service_unavailable', { cause, shouldRetry: false });
     },
@@ -42,14 +42,13 @@ export async function refundOnError<T>(
       ? endingOf(attemptId, attempt)
       : { attemptId, outcome: 'unknown', errorClass: null, status: null, detail: 'an internal error ended this call' };
     const deliveredTokens = delivered?.leastTokens(prepared.hold.outputTokens) ?? null;
-    const refunded = deps.chatLedger
-      .refundChat('internal_error', { requestId, channelId, deliveredTokens, attempt: ending })
-      .catch((failure: unknown) =>
-        deps.logger.warn(
-          { err: failure, request_id: requestId },
-          'a hold could not be refunded and is refunded when it expires',
-        ),
-      );
+    const facts = { requestId, channelId, deliveredTokens, attempt: ending };
+    const refunded = refundChat(deps, 'internal_error', facts).catch((failure: unknown) =>
+      deps.logger.warn(
+        { err: failure, request_id: requestId },
+        'a hold could not be refunded and is refunded when it expires',
+      ),
+    );
     await within(refundWaitMs, refunded);
     throw error;
   }

@@ -247,8 +247,8 @@ describe('the end of a chat', () => {
     await Promise.all([
       ledger.end(settledEnd(whole, 1)),
       ledger.end({ ...settledEnd(cut, 1), reason: 'client_left' }),
-      ledger.refundChat('request_refused', refundFacts(refunded)),
-      ledger.refundChat('upstream_unreachable', refundFacts(later)),
+      ledger.refund('request_refused', refundFacts(refunded)),
+      ledger.refund('upstream_unreachable', refundFacts(later)),
     ]);
     await run(
       db,
@@ -259,7 +259,7 @@ describe('the end of a chat', () => {
     const reasons = [null, 'client_left', 'request_refused', 'upstream_unreachable', null];
     for (const [index, chat] of chats.entries()) expect(await reasonsOf(chat)).toEqual([reasons[index]]);
     // The first one to commit decides, and the entry never changes.
-    await ledger.refundChat('internal_error', refundFacts(refunded));
+    await ledger.refund('internal_error', refundFacts(refunded));
     expect(await reasonsOf(refunded)).toEqual(['request_refused']);
   });
 
@@ -269,7 +269,7 @@ describe('the end of a chat', () => {
     await ledger.admit(admission);
     const ends = await Promise.all([
       ledger.end(settledEnd(admission, 30)),
-      otherLedger.refundChat('upstream_failed', refundFacts(admission)),
+      otherLedger.refund('upstream_failed', refundFacts(admission)),
       ledger.end(settledEnd(admission, 2)),
     ]);
     expect(ends.filter(({ ended }) => ended)).toHaveLength(1);
@@ -339,6 +339,7 @@ describe('a chat whose answer was not delivered', () => {
     const amounts = await Promise.all([ledger.giveBack(end), otherLedger.giveBack(end), ledger.giveBack(end)]);
     expect(amounts.sort()).toEqual([0, 0, 10]);
     expect(await entriesOf(db, admission.requestId)).toEqual({ settle: 1, adjust: 1 });
+    expect(await reasonsOf(admission)).toEqual([null, 'not_delivered']);
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20, reserved: 0 });
     expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 0, inFlight: 0 });
     expect(await boundTo(admission)).toEqual([]);

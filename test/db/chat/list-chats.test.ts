@@ -73,7 +73,7 @@ async function endOne(n: number): Promise<(typeof expected)[number]> {
   if (isSecond) await chats.nextAttempt({ requestId: admission.requestId, ended: failed, ...second });
   const { attemptId, channelId } = isSecond ? second : { ...failed, channelId: 'chn_first' };
   const facts = { requestId: admission.requestId, channelId };
-  if (isRefunded) await chats.refundChat('upstream_failed', { ...facts, attempt: { ...failed, attemptId } });
+  if (isRefunded) await chats.refund('upstream_failed', { ...facts, attempt: { ...failed, attemptId } });
   else {
     const attempt: AttemptEnding = { attemptId, outcome: 'ok', ...unnamed };
     await chats.end({ ...settledEnd(admission, 3), costMicroUsd: 5, ...facts, attempt });

@@ -49,7 +49,7 @@ export async function fillChats(
 
   const refunded = anAdmission(book, { requestId: newId('req'), ...about, credits: 8 });
   await chatLedger.admit(refunded);
-  await chatLedger.refundChat('upstream_failed', refundFacts(refunded));
+  await chatLedger.refund('upstream_failed', refundFacts(refunded));
   const estimated = anAdmission(book, { requestId: newId('req'), ...about, credits: 6 });
   await chatLedger.admit(estimated);
   await chatLedger.end({ ...settledEnd(estimated, 6), usageEstimated: true });

@@ -3518,7 +3518,7 @@ begin
   select i.replayed_at is not null into replayed from idempotency i where i.request_id = p_request_id for update;
   if replayed then return 0; end if;
   delete from idempotency i where i.request_id = p_request_id;
-  return (select a.given from adjust_credits(p_request_id, null, 'the answer was not delivered') a);
+  return (select a.given from adjust_credits(p_request_id, null, 'not_delivered') a);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.return_to_grants(p_returns jsonb)

@@ -115,13 +115,13 @@ const cases: readonly Case[] = [
   {
     it: 'a chat that no provider took',
     sums: only(0),
-    make: chat((admission) => chats.refundChat('upstream_unreachable', refundFacts(admission))),
+    make: chat((admission) => chats.refund('upstream_unreachable', refundFacts(admission))),
   },
   {
     it: 'a chat that the provider may have billed before it broke off',
     sums: { costMicroUsd: 0, unknownCosts: 1 },
     make: chat(({ requestId }, first) =>
-      chats.refundChat('upstream_interrupted', {
+      chats.refund('upstream_interrupted', {
         requestId,
         attempt: { ...call(first, 'transient'), errorClass: 'interrupted' },
       }),
@@ -131,7 +131,7 @@ const cases: readonly Case[] = [
     it: 'a chat whose call an error of the gateway ended',
     sums: { costMicroUsd: 0, unknownCosts: 1 },
     make: chat(({ requestId }, first) =>
-      chats.refundChat('internal_error', { requestId, attempt: call(first, 'unknown') }),
+      chats.refund('internal_error', { requestId, attempt: call(first, 'unknown') }),
     ),
   },
   { it: 'a chat that another channel answered', sums: only(70), make: answeredBySecond('transient') },
@@ -143,9 +143,7 @@ const cases: readonly Case[] = [
   {
     it: 'a chat whose client left before the answer',
     sums: { costMicroUsd: 0, unknownCosts: 1, left: 1 },
-    make: chat(({ requestId }, first) =>
-      chats.refundChat('client_left', { requestId, attempt: call(first, 'unknown') }),
-    ),
+    make: chat(({ requestId }, first) => chats.refund('client_left', { requestId, attempt: call(first, 'unknown') })),
   },
   {
     it: 'a chat whose client left and was charged for the beginning',

@@ -26,7 +26,7 @@ beforeAll(async () => {
     const chat = anAdmission(book, { requestId });
     await chats.admit(chat);
     if (requestId === 'req_settled') await chats.end(settledEnd(chat, 1));
-    else await chats.refundChat('upstream_failed', refundFacts(chat));
+    else await chats.refund('upstream_failed', refundFacts(chat));
   }
   expect(await verifyLedger(db, 0)).toMatchObject({ ok: true });
 });

@@ -298,12 +298,21 @@ describe('GET /api/v1/ledger', () => {
     const project = await aProject();
     const admission = anAdmission(project, { credits: 5 });
     await chats.admit(admission);
-    await chats.refundChat('client_left', refundFacts(admission));
+    await chats.refund('client_left', refundFacts(admission));
     const failed = await task(project, 5, 'failed');
     const { data } = await read<List<Entry>>('/api/v1/ledger?limit=2', project.apiKey);
     expect(data.map(({ kind, reference, reason }) => [kind, reference, reason])).toEqual([
       ['refund', null, 'upstream_failed'],
       ['refund', null, 'client_left'],
+    ]);
+    const undelivered = anAdmission(project, { credits: 5 });
+    await chats.admit(undelivered);
+    await chats.end(settledEnd(undelivered, 3));
+    await chats.giveBack(settledEnd(undelivered, 3));
+    const entries = await read<List<Entry>>(`/api/v1/ledger?request_id=${undelivered.requestId}`, project.apiKey);
+    expect(entries.data.map(({ kind, reference, reason }) => [kind, reference, reason])).toEqual([
+      ['adjust', null, 'not_delivered'],
+      ['settle', null, null],
     ]);
     const csv = await ask(`/api/v1/ledger?task_id=${failed}`, project.apiKey, { accept: 'text/csv' });
     expect(csv.text).toMatch(/,refund,0,1000,task_\w+,,key_\w+,,upstream_failed,,,,,,\r\n$/);

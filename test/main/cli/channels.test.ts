@@ -212,7 +212,7 @@ describe('tollgate channels set', () => {
     expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
     expect((await ledger.finishTask({ ...taskEnd(taskId, 'failed'), errorCode: 'task_timeout' })).finished).toBe(true);
     expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
-    await chats.refundChat('upstream_failed', { requestId: 'req_chat', attempt: null });
+    await chats.refund('upstream_failed', { requestId: 'req_chat', attempt: null });
     await done('channels', 'set', 'three', '--adapter', 'gemini');
   });
 });

@@ -35,7 +35,7 @@ beforeAll(async () => {
     status: 429,
     detail: 'HTTP 429 rate_limit_exceeded',
   };
-  await chats.refundChat('upstream_rate_limited', { ...refundFacts(refunded), attempt });
+  await chats.refund('upstream_rate_limited', { ...refundFacts(refunded), attempt });
   running = await admit(3);
 });
 afterAll(() => home?.drop());
@@ -143,6 +143,38 @@ describe('tollgate chats list', () => {
     expect(await idsOf('--created-after', '1h')).toHaveLength(3);
     expect(await idsOf('--created-before', '1h')).toEqual([]);
   });
+
+  const giveBacks = {
+    'this release': (chat) => chats.giveBack(settledEnd(chat, 4)),
+    '0.2.0': ({ requestId }) =>
+      adjustCredits(home, { requestId, amount: 4, reason: 'the answer was not delivered', actor: 'test' }),
+  } satisfies Record<string, (chat: ChatAdmissionRequest) => Promise<unknown>>;
+  it.each(Object.entries(giveBacks))(
+    'has a chat that %s charged and gave back among those that were not delivered',
+    async (_release, giveBack) => {
+      const other = await createOperator(home.db, home.settings).project({ credits: 10 });
+      const admission = anAdmission(other, { credits: 10 });
+      await chats.admit(admission);
+      await chats.end(settledEnd(admission, 4));
+      await giveBack(admission);
+      const shown = {
+        request_id: admission.requestId,
+        outcome: 'succeeded',
+        reason: 'not_delivered',
+        credits: { reserved: 10, charged: 4, refunded: 4 },
+      };
+      const found = await done('chats', 'list', '--project', other.projectId, '--reason', 'not_delivered');
+      expect(found).toMatchObject({ data: [shown] });
+      expect(await done('chats', 'list', '--project', other.projectId, '--reason', 'client_left')).toMatchObject({
+        data: [],
+      });
+      expect(await done('chats', 'show', admission.requestId)).toMatchObject({
+        ...shown,
+        explanation: expect.stringMatching(/^The answer was not delivered, .* 4 credits were given back later\.$/),
+        ledger: [{ kind: 'adjust', reference: null, reason: 'not_delivered' }, { kind: 'settle' }],
+      });
+    },
+  );
 
   it('continues after a cursor, and shows people a line for each', async () => {
     const text = await textOf('chats', 'list', '--limit', '1', '--outcome', 'refunded');

@@ -104,7 +104,7 @@ async function writeRefusals(database: Database, ledger: Ledger, chats: ChatLedg
       status: 400,
       detail: null,
     } as const;
-    await chats.refundChat('request_refused', { requestId, attempt });
+    await chats.refund('request_refused', { requestId, attempt });
     await moveRequest(database, requestId, daysAgo(days));
   }
 
@@ -246,7 +246,7 @@ describe('retention', () => {
     }
     // The API server ends the chat without knowing that its second attempt was written.
     const facts = { requestId: 'req_over', attempt: ending(firstAttemptId('req_over')) };
-    await chats.refundChat('upstream_failed', facts);
+    await chats.refund('upstream_failed', facts);
     const left = () =>
       rowsOf(db, `select id, outcome from attempt where request_id in ('req_over', 'req_held') order by id`);
     const held = [

@@ -1,5 +1,5 @@
 -- Gives back what a settled chat was charged although its answer never reached the client, and frees its idempotency key in the
--- same transaction. Returns the credits given back. An answer that the key has replayed was delivered, so its charge stays.
+-- same transaction. The reason is a RefundReason of src/domain/chat/chat-end-reason.ts. Returns the credits given back. An answer that the key has replayed was delivered, so its charge stays.
 -- Called again, it returns 0.
 create or replace function return_chat(p_request_id text) returns bigint
 language plpgsql
@@ -14,5 +14,5 @@ begin
   select i.replayed_at is not null into replayed from idempotency i where i.request_id = p_request_id for update;
   if replayed then return 0; end if;
   delete from idempotency i where i.request_id = p_request_id;
-  return (select a.given from adjust_credits(p_request_id, null, 'the answer was not delivered') a);
+  return (select a.given from adjust_credits(p_request_id, null, 'not_delivered') a);
 end $$;

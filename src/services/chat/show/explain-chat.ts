@@ -18,6 +18,7 @@ function sentencesOf({ outcome, reason }: ChatView, held: number, charged: numbe
     ];
   if (why === null)
     return ['The chat ended with an answer.', `${credits(charged)} of ${held} held ${were(charged)} charged.`];
+  if (outcome === 'succeeded') return [why, `${credits(charged)} of ${held} held ${were(charged)} charged.`];
   const about =
     reason === 'empty_answer'
       ? 'Nothing was charged.'
