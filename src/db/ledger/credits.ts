@@ -17,13 +17,10 @@ export const findAccount = (database: Database, projectId: string): Promise<Acco
     [projectId],
   );
 
-/** Any verdict but `added` and `already_added` is the reason why nothing was added; then the credits may be null. */
-export interface AddedCredits {
-  verdict:
-    'added' | 'already_added' | 'project_not_found' | 'reference_reused' | 'too_many' | 'has_ended' | 'too_many_grants';
-  balance: number | null;
-  reserved: number | null;
-}
+/** The credits after the call, or the reason why nothing was added. */
+export type AddedCredits =
+  | { verdict: 'added' | 'already_added'; balance: number; reserved: number }
+  | { verdict: 'project_not_found' | 'reference_reused' | 'too_many' | 'has_ended' | 'too_many_grants' };
 
 export interface NewCredits {
   projectId: string;
@@ -46,7 +43,7 @@ export async function addCreditsInside(
   const [added] = await inside.call<AddedCredits>('add_credits_until', [projectId, amount, reference, expiresAt]);
   if (!added) throw new Error('add_credits_until has no verdict');
   if (added.verdict === 'added') {
-    const after = { balance: added.balance ?? 0 };
+    const after = { balance: added.balance };
     await recordAudit(inside, {
       actor,
       action,
@@ -59,12 +56,10 @@ export async function addCreditsInside(
   return added;
 }
 
-/** Any verdict but `deducted` and `already_deducted` is the reason why nothing was taken; then the credits may be null. */
-export interface DeductedCredits {
-  verdict: 'deducted' | 'already_deducted' | 'project_not_found' | 'reference_reused' | 'too_many';
-  balance: number | null;
-  reserved: number | null;
-}
+/** The credits after the call, or the reason why nothing was taken. */
+export type DeductedCredits =
+  | { verdict: 'deducted' | 'already_deducted'; balance: number; reserved: number }
+  | { verdict: 'project_not_found' | 'reference_reused' | 'too_many' };
 
 /** Takes credits out of a project, once for each reference (`deduct_credits.sql`). */
 export const insertDeduction = (
@@ -81,7 +76,7 @@ export const insertDeduction = (
     const [deducted] = await inside.call<DeductedCredits>('deduct_credits', [projectId, amount, reference, reason]);
     if (!deducted) throw new Error('deduct_credits has no verdict');
     if (deducted.verdict === 'deducted') {
-      const after = { balance: deducted.balance ?? 0 };
+      const after = { balance: deducted.balance };
       await recordAudit(inside, {
         actor,
         action: 'credits.deduct',
@@ -95,15 +90,17 @@ export const insertDeduction = (
   });
 
 /** Any verdict but `given` and `given_before` is the reason why nothing was given back. */
-export interface Adjustment {
-  verdict: string;
-  projectId: string | null;
-  /** Credits that this call gave back. */
-  given: number;
-  charged: number | null;
-  givenInAll: number | null;
-  balance: number | null;
-}
+export type Adjustment =
+  | { verdict: 'not_found' }
+  | {
+      verdict: 'given' | 'given_before' | 'not_settled' | 'nothing_left' | 'too_many' | 'reason_reused';
+      projectId: string;
+      /** Credits that this call gave back. */
+      given: number;
+      charged: number;
+      givenInAll: number;
+      balance: number;
+    };
 
 /** Gives credits of a charged request back, once for each reason (`adjust_credits.sql`). */
 export const insertAdjustment = (
@@ -113,9 +110,9 @@ export const insertAdjustment = (
   database.transaction('begin', async (_query, inside) => {
     const [adjustment] = await inside.call<Adjustment>('adjust_credits', [requestId, amount, reason]);
     if (!adjustment) throw new Error('adjust_credits has no verdict');
-    const { given: returned, projectId } = adjustment;
-    if (returned > 0) {
-      const after = { balance: adjustment.balance ?? 0, givenInAll: adjustment.givenInAll ?? 0 };
+    if (adjustment.verdict === 'given') {
+      const { given: returned, projectId, balance, givenInAll } = adjustment;
+      const after = { balance, givenInAll };
       await recordAudit(inside, {
         actor,
         action: 'credits.adjust',

@@ -5,7 +5,7 @@ import type { Credits } from './add-credits.ts';
 
 /**
  * Takes credits out of a project once per reference, for a payment that was refunded or charged back. The balance may become negative. A
- * repeated reference takes nothing; with another amount it throws `OperatorError`.
+ * repeated reference takes nothing; with another amount it throws `OperatorError`, as for an unknown project.
  */
 export async function deductCredits(
   { db }: Pick<Deps, 'db'>,
@@ -13,12 +13,14 @@ export async function deductCredits(
 ): Promise<Credits & { deducted: boolean }> {
   const { projectId, reference } = input;
   const row = await insertDeduction(db, input);
-  if (row.verdict === 'project_not_found') throw new UnknownToOperator(`There is no project ${projectId}.`);
-  if (row.verdict === 'reference_reused') {
-    throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was deducted.`);
+  switch (row.verdict) {
+    case 'project_not_found':
+      throw new UnknownToOperator(`There is no project ${projectId}.`);
+    case 'reference_reused':
+      throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was deducted.`);
+    case 'too_many':
+      throw new OperatorError('The balance of a project cannot be below -(2^53 - 1) credits. Nothing was deducted.');
+    default:
+      return { projectId, balance: row.balance, reserved: row.reserved, deducted: row.verdict === 'deducted' };
   }
-  if (row.verdict === 'too_many') {
-    throw new OperatorError('A project can have no fewer than -(2^53 - 1) credits. Nothing was deducted.');
-  }
-  return { projectId, balance: row.balance ?? 0, reserved: row.reserved ?? 0, deducted: row.verdict === 'deducted' };
 }
