@@ -13,7 +13,7 @@ export function openapiDocument(routes: readonly Route[], catalog: Catalog, limi
   const { paths, schemas, responses } = describeRoutes(describedIn(routes), {
     catalog,
     limits,
-    accessText: scopesText,
+    accessText,
     errors: errorBodies,
     security: securityOf,
   });
@@ -43,12 +43,12 @@ const securitySchemes = {
   googleKey: { type: 'apiKey', in: 'header', name: 'x-goog-api-key', description: 'The same key, on Gemini routes.' },
 };
 
-const scopesText = ({ scopes }: DescribedRoute): string =>
-  scopes === undefined
-    ? 'Needs no key.'
-    : `Needs a key with the scope ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
+const accessText = (route: DescribedRoute): string =>
+  route.auth === 'api_key'
+    ? `Needs a key with the scope ${route.scopes.map((scope) => `\`${scope}\``).join(' or ')}.`
+    : 'Needs no key.';
 
 function securityOf({ auth, dialect }: DescribedRoute): JsonObject[] | undefined {
-  if (dialect === 'gemini') return [{ bearer: [] }, { apiKey: [] }, { googleKey: [] }];
-  return auth === 'api_key' ? undefined : [];
+  if (auth !== 'api_key') return [];
+  return dialect === 'gemini' ? [{ bearer: [] }, { apiKey: [] }, { googleKey: [] }] : undefined;
 }

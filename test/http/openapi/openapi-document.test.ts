@@ -62,6 +62,18 @@ describe('the OpenAPI document', () => {
     expect(new Set(refusals).size).toBe(refusals.length);
   });
 
+  it.each(['openai', 'anthropic', 'gemini', 'legacy', 'legacy_data', 'mcp'] as const)(
+    'says of a route that is open to everybody that it needs no key, also in the dialect %s',
+    (dialect) => {
+      const open = routes.filter(({ auth }) => auth === 'none').map((route) => ({ ...route, dialect }));
+      const { paths } = Document.parse(openapiDocument(open, [], defaultConfig.tasks));
+      const operations = Object.values(paths).flatMap((path) => Object.values(path));
+      expect(operations.length).toBeGreaterThan(0);
+      for (const operation of operations)
+        expect(operation).toMatchObject({ security: [], description: expect.stringContaining('Needs no key.') });
+    },
+  );
+
   it('names its licence, and describes the items of every list by a schema that generators of clients read', () => {
     expect(JSON.parse(text)).toMatchObject({ info: { license: { identifier: 'Apache-2.0' } } });
     const lists = listsIn(JSON.parse(text));
