@@ -3,6 +3,7 @@ import {
   NativeConnection,
   Runtime,
   Worker,
+  type RuntimeOptions,
   type WorkerOptions,
 } from '@temporalio/worker';
 import { get } from 'node:http';
@@ -142,10 +143,28 @@ async function startRuntime(deps: Deps): Promise<Workers['metrics']> {
     Runtime.install(own);
     return () => Promise.resolve('');
   }
-  const bindAddress = `127.0.0.1:${await choosePort(0, new Set())}`;
-  const prometheus = { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true };
-  Runtime.install({ ...own, telemetryOptions: { metrics: { prometheus } } });
-  return () => readPage(`http://${bindAddress}/metrics`);
+  const tried = new Set<number>();
+  const port = await installWithMetrics(own, () => choosePort(0, tried));
+  return () => readPage(`http://127.0.0.1:${port}/metrics`);
+}
+
+/** Another process may take a port between its choice and its use, but hardly this many ports. */
+const portsMax = 10;
+
+/** Installs the runtime with its metrics on the first chosen port that is still free then, and returns that. */
+export async function installWithMetrics(options: RuntimeOptions, choose: () => Promise<number>): Promise<number> {
+  for (let tries = 1; ; tries++) {
+    const port = await choose();
+    const bindAddress = `127.0.0.1:${port}`;
+    const prometheus = { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true };
+    try {
+      Runtime.install({ ...options, telemetryOptions: { metrics: { prometheus } } });
+      return port;
+    } catch (error) {
+      const isTaken = error instanceof Error && /address already in use/i.test(error.message);
+      if (!isTaken || tries === portsMax) throw error;
+    }
+  }
 }
 
 /** The page is in memory. */
