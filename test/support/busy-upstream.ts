@@ -67,6 +67,7 @@ export async function startBusyUpstream(target: string): Promise<BusyUpstream> {
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => handle(incoming, outgoing, Buffer.concat(chunks)));
   });
+  // Port 0 would be one of the system's, which a connection may take while this server is away.
   const port = await chooseOwnPort();
   const listen = (): Promise<void> =>
     new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));

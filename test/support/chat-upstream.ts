@@ -38,6 +38,7 @@ export async function startChatUpstream(): Promise<ChatUpstream> {
       serve(request, response, body);
     });
   };
+  // Port 0 would be one of the system's, which a connection may take while this server is away.
   const port = await chooseOwnPort();
   const listen = (): Promise<Server> =>
     new Promise((resolve, reject) => {

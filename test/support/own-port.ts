@@ -14,8 +14,14 @@ export async function chooseOwnPort(): Promise<number> {
   return choosePort(port, ownPorts);
 }
 
+/** For each of at most six workers, whose ids begin at 1, and for what prepares the run, which has no id. */
+const ranges = 7;
+const portsOfRange = 1_400;
+
 const anyOwnPort = (): number =>
-  10_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 6) * 1_600 + Math.floor(Math.random() * 1_600);
+  10_000 +
+  (Number(process.env['JEST_WORKER_ID'] ?? 0) % ranges) * portsOfRange +
+  Math.floor(Math.random() * portsOfRange);
 
 /** Own ports for everything that `npm start` starts, as its environment names them. */
 export async function ownPortsOfStart(): Promise<Record<string, string>> {

@@ -3,7 +3,7 @@ import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } 
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { scheduledJobNames, scheduleIdOf } from '../../src/domain/tasks/scheduled-job.ts';
+import { scheduledJobNames, scheduleIdOf, type ScheduledJobName } from '../../src/domain/tasks/scheduled-job.ts';
 import { searchAttributes } from '../../src/domain/tasks/workflow-contract.ts';
 
 /**
@@ -28,8 +28,8 @@ export async function registerNamespace(connection: Connection): Promise<string>
 /** Deletes the Schedules of a namespace, which would keep starting jobs on the server that the test files share. */
 export async function endSchedules(connection: Connection, namespace: string): Promise<void> {
   const client = new Client({ connection, namespace });
-  const ends = scheduledJobNames.map((name) => client.schedule.getHandle(scheduleIdOf(name)).delete());
-  await client.withDeadline(Date.now() + 2_000, () => Promise.allSettled(ends));
+  const end = (name: ScheduledJobName) => client.schedule.getHandle(scheduleIdOf(name)).delete();
+  await client.withDeadline(Date.now() + 2_000, () => Promise.allSettled(scheduledJobNames.map(end)));
 }
 
 export interface OpenedNamespace {

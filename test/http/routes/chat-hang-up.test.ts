@@ -72,10 +72,13 @@ async function startServer({ drainSeconds }: { drainSeconds: number }): Promise<
     deps: { authenticate: (secret) => deps.keys.find(secret) },
   });
 }
-beforeEach(() => startServer({ drainSeconds: 60 }));
-afterEach(async () => {
+async function stopServer(): Promise<void> {
   await frame.close({ drainSeconds: 5, interrupt: () => liveChats.interrupt() });
   liveChats.close();
+}
+beforeEach(() => startServer({ drainSeconds: 60 }));
+afterEach(async () => {
+  await stopServer();
   expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
 });
 
@@ -132,7 +135,7 @@ describe('a client that leaves a provider which writes on', () => {
   });
 
   it('is charged as far as was written once that has lasted for its limit', async () => {
-    await frame.close();
+    await stopServer();
     await startServer({ drainSeconds: 4 });
     const text = scripted('tokens=4000 rate=20');
     const facts = await endOf(await hangUp(text));

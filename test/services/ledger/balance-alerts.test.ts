@@ -159,16 +159,20 @@ describe('the alerts of a balance', () => {
 
   it('are off until they are set, and end with none', async () => {
     const project = await aProject(10);
-    await set(project.projectId, '--alert-at', '5', '--alert-url', receiver.at('off'));
+    const events = () => rowsOf(home.db, 'select from balance_event where project_id = $1', [project.projectId]);
+    await spend(project, 6);
+    await check();
+    expect(await events()).toEqual([]);
+    await set(project.projectId, '--alert-at', '3', '--alert-url', receiver.at('off'));
     expect(await set(project.projectId, '--alert-at', 'none', '--alert-url', 'none')).toMatchObject({
       alert_at: null,
       alert_url: null,
       alert_mail: null,
     });
-    await spend(project, 9);
+    await spend(project, 3);
     await check();
     expect(receiver.calls('off')).toEqual([]);
-    expect(await rowsOf(home.db, 'select from balance_event where project_id = $1', [project.projectId])).toEqual([]);
+    expect(await events()).toEqual([]);
   });
 
   it('warn of thresholds that tell nobody', async () => {
