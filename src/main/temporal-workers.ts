@@ -143,8 +143,8 @@ async function startRuntime(deps: Deps): Promise<Workers['metrics']> {
     Runtime.install(own);
     return () => Promise.resolve('');
   }
-  const tried = new Set<number>();
-  const port = await installWithMetrics(own, () => choosePort(0, tried));
+  const taken = new Set<number>();
+  const port = await installWithMetrics(own, () => choosePort(0, taken));
   return () => readPage(`http://127.0.0.1:${port}/metrics`);
 }
 

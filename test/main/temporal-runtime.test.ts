@@ -16,8 +16,8 @@ it('Temporal shows its metrics on another port if the chosen one was taken meanw
   const address = other.address();
   const taken = typeof address === 'object' ? (address?.port ?? 0) : 0;
   const choices = [taken, taken];
-  const tried = new Set<number>();
-  const port = await installWithMetrics({ shutdownSignals: [] }, async () => choices.shift() ?? choosePort(0, tried));
-  expect([...tried]).toContain(port);
+  const avoid = new Set<number>();
+  const port = await installWithMetrics({ shutdownSignals: [] }, async () => choices.shift() ?? choosePort(0, avoid));
+  expect([...avoid]).toContain(port);
   expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(200);
 });

@@ -2197,7 +2197,7 @@ export interface components {
        * @enum {string}
        */
       outcome: 'running' | 'succeeded' | 'incomplete' | 'refunded';
-      /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
+      /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. `not_delivered`, too, of a chat that was charged and given back. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
       reason: components['schemas']['EndReason'] | null;
       /** @description That were called, in order. Only the last one once the rows of old calls are deleted. */
       channels: string[];
@@ -2243,7 +2243,7 @@ export interface components {
        * @enum {string}
        */
       outcome: 'running' | 'succeeded' | 'incomplete' | 'refunded';
-      /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
+      /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. `not_delivered`, too, of a chat that was charged and given back. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
       reason: components['schemas']['EndReason'] | null;
       /** @description That were called, in order. Only the last one once the rows of old calls are deleted. */
       channels: string[];
@@ -2579,9 +2579,9 @@ export interface components {
       /** @description The `x-request-id` of a chat. */
       request_id: string | null;
       key_id: string | null;
-      /** @description The operator's reference of a top-up or a deduction, or reason of an adjustment. Of an expiry: that of the top-up. */
+      /** @description The operator's reference of a top-up or a deduction, or reason of an adjustment by an operator. Of an expiry: that of the top-up. */
       reference: string | null;
-      /** @description Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Of a deduction: what the operator wrote. Null otherwise, and for what an earlier release ended. */
+      /** @description Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Of an adjustment: `not_delivered` if the answer of a charged chat was not delivered. Of a deduction: what the operator wrote. Null otherwise, and for what an earlier release ended. */
       reason: (components['schemas']['EndReason'] | string) | null;
       /** @description Of a chat's settlement: the tokens that were charged. Null otherwise. */
       input_tokens: number | null;
@@ -3159,7 +3159,7 @@ export interface components {
        * @enum {string}
        */
       outcome: 'running' | 'succeeded' | 'incomplete' | 'refunded';
-      /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
+      /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. `not_delivered`, too, of a chat that was charged and given back. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
       reason: components['schemas']['EndReason'] | null;
       /** @description That were called, in order. Only the last one once the rows of old calls are deleted. */
       channels: string[];
