@@ -1,23 +1,23 @@
 import type { AttemptReport, ChannelDraw, FinishReport, TaskOutcome } from '../domain/tasks/workflow-contract.ts';
 import { attemptOn, type AttemptScope } from './attempt-on.ts';
 
-/** The attempt has ended the task. */
+/** The activity of the attempt has also written the end of the task, so that no other activity has to. */
 export interface Ended {
   kind: 'ended';
   end: FinishReport;
 }
 
-/** How the calls of drawn channels ended. */
+/** What became of the drawn channels. */
 export interface TriesReport {
-  /** Null if every call was transient or skipped, so that other channels may be tried. */
+  /** The end of the task; null if each channel failed in a way that lets another one try, or was skipped. */
   outcome: TaskOutcome | Ended | null;
-  /** The calls that were made. */
+  /** The channels that were called, without the skipped ones. */
   attempts: number;
   /** Whether a channel was skipped: it has tripped since the draw, or is running its only permitted call. */
   skipped: boolean;
 }
 
-/** Calls the drawn channels in order until one succeeds or refuses the request, or none is left. */
+/** Calls the drawn channels in order until a report ends the task, or none is left. */
 export async function tryInOrder(scope: AttemptScope, channels: ChannelDraw['channels']): Promise<TriesReport> {
   let attempts = 0;
   let skipped = false;

@@ -1,4 +1,4 @@
-/** An error that the gateway answered. The message is the gateway's own sentence. */
+/** An error that the gateway answered, in its own sentence, or with the status 0 that it did not answer. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -23,7 +23,7 @@ export interface Call {
   signal?: AbortSignal | undefined;
 }
 
-/** Sends a request to this origin and returns the response. Throws `ApiError` for every answer that is an error. */
+/** Sends a request to this origin and returns the response. Throws `ApiError` for an answer that is an error and for none. */
 export async function send(path: string, { method = 'GET', body, headers, signal }: Call = {}): Promise<Response> {
   const isForm = body instanceof FormData;
   const response = await fetch(path, {

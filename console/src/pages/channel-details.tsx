@@ -5,7 +5,7 @@ import { lazy, Suspense, useState } from 'react';
 import { read } from '../api/admin.ts';
 import { channelsQuery } from '../api/queries.ts';
 import { useMay } from '../api/session.ts';
-import type { Channel as ChannelData, HistoryPoint } from '../api/admin-types.ts';
+import type { Channel, HistoryPoint } from '../api/admin-types.ts';
 import { number, percent } from '../ui/format.ts';
 import { PageLink } from '../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
@@ -24,7 +24,7 @@ const ranges = [
 ];
 
 /** One channel: its state, and how its attempts ended over time. */
-export default function Channel() {
+export default function ChannelDetails() {
   const { channelId } = useParams({ from: '/channels/$channelId' });
   const channels = useQuery({ ...channelsQuery, refetchInterval: 10_000 });
   return (
@@ -32,7 +32,7 @@ export default function Channel() {
       {({ data }) => {
         const channel = data.find(({ channel_id, name }) => channel_id === channelId || name === channelId);
         return channel ? (
-          <Shown channel={channel} />
+          <ChannelPage channel={channel} />
         ) : (
           <Page title="Channel">
             <Empty title="There is no such channel">
@@ -45,7 +45,7 @@ export default function Channel() {
   );
 }
 
-function Shown({ channel }: { channel: ChannelData }) {
+function ChannelPage({ channel }: { channel: Channel }) {
   const mayEdit = useMay('operator');
   const [editing, setEditing] = useState(false);
   return (
@@ -81,12 +81,12 @@ function Shown({ channel }: { channel: ChannelData }) {
         <Credentials channel={channel} />
       </Card>
       {editing && <EditChannel channel={channel} onClose={() => setEditing(false)} />}
-      <History channelId={channel.channel_id} />
+      <AttemptHistory channelId={channel.channel_id} />
     </Page>
   );
 }
 
-function History({ channelId }: { channelId: string }) {
+function AttemptHistory({ channelId }: { channelId: string }) {
   const { hours = '24' } = useSearch({ from: '/channels/$channelId' });
   const navigate = useNavigate();
   const history = useQuery({
@@ -111,14 +111,14 @@ function History({ channelId }: { channelId: string }) {
         />
       </Group>
       <Loaded of={history}>
-        {(shown) =>
-          shown.data.every(({ attempts }) => attempts === 0) ? (
+        {(points) =>
+          points.data.every(({ attempts }) => attempts === 0) ? (
             <Empty title="No attempt in this time">Choose a longer range, or make a request in the playground.</Empty>
           ) : (
             <Stack>
-              <Text size="sm">{sentenceOf(shown.data)}</Text>
+              <Text size="sm">{sentenceOf(points.data)}</Text>
               <Suspense fallback={<Loading label="Loading the charts" />}>
-                <ChannelCharts history={shown} />
+                <ChannelCharts history={points} />
               </Suspense>
             </Stack>
           )

@@ -5,7 +5,7 @@ import { Empty, Page } from '../ui/page.tsx';
 /** The page for an address that no route matches. */
 export function NotFound() {
   return (
-    <Page isStill title="Page not found" about="No page of the console has this address.">
+    <Page readsNothing title="Page not found" about="No page of the console has this address.">
       <Card withBorder>
         <Empty title="There is nothing here">
           <PageButton to="/overview">Go to the overview</PageButton>

@@ -72,9 +72,9 @@ function useFreshness(): Freshness & { isStale: boolean } {
 }
 
 /** When the page was read, unless it reads nothing, and since when it could not be read again. */
-export function ReadAt({ isStill }: { isStill: boolean }) {
+export function ReadAt({ readsNothing }: { readsNothing: boolean }) {
   const { readAt, isStale } = useFreshness();
-  if (readAt === 0 || (isStill && !isStale)) return null;
+  if (readAt === 0 || (readsNothing && !isStale)) return null;
   return isStale ? (
     <Text size="xs" fw={600} c="red">
       Not updated since {clockTime(readAt)}

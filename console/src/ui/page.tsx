@@ -9,12 +9,12 @@ interface PageProps {
   about?: ReactNode;
   actions?: ReactNode;
   /** The page reads nothing of its own, so that there is no time to say. */
-  isStill?: boolean;
+  readsNothing?: boolean;
   children: ReactNode;
 }
 
 /** The frame of every page: its heading, what it is for, its actions and its content. */
-export function Page({ title, about, actions, isStill = false, children }: PageProps) {
+export function Page({ title, about, actions, readsNothing = false, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Tollgate`;
   }, [title]);
@@ -33,7 +33,7 @@ export function Page({ title, about, actions, isStill = false, children }: PageP
         </div>
         {actions !== undefined && <Group gap="xs">{actions}</Group>}
       </Group>
-      <ReadAt isStill={isStill} />
+      <ReadAt readsNothing={readsNothing} />
       {children}
     </Stack>
   );

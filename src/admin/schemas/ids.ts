@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+// Schemas of ids, each with an example of its prefix.
+
 const idOf = (prefix: string) => z.string().meta({ examples: [`${prefix}_01ky4m8r5t0v2x6z9b3d7f1h4k`] });
 
 export const projectId = idOf('prj');

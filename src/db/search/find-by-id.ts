@@ -30,6 +30,23 @@ export interface Found {
   shownBy: string;
 }
 
+/** More than one thing has the beginning of an id only if the beginning is short. */
+const foundMax = 10;
+/** The last of the characters of which ids consist. */
+const lastCharacters = 'z'.repeat(26);
+
+/** What has this id, or an id that begins with this text, in any order. Null if the text does not begin as an id does. */
+export async function findById(database: Statements, text: string): Promise<Found[] | null> {
+  const prefix = text.slice(0, Math.max(0, text.indexOf('_')));
+  if (!isSearched(prefix)) return null;
+  return database.query<Found>(`search-${prefix}`, `${readsByPrefix[prefix]} limit ${foundMax}`, [
+    text,
+    text + lastCharacters,
+  ]);
+}
+
+const isSearched = (prefix: string): prefix is keyof typeof readsByPrefix => Object.hasOwn(readsByPrefix, prefix);
+
 /**
  * Reads of things by their ids, by the prefix of the ids. Each id has one member of an index. `$1` and `$2` are the first and the last id,
  * so that the beginning of an id finds it too.
@@ -67,23 +84,6 @@ const readsByPrefix = {
 function between(column: string): string {
   return `${column} >= $1 and ${column} <= $2`;
 }
-
-/** More than one thing has the beginning of an id only if the beginning is short. */
-const foundMax = 10;
-/** The last of the characters of which ids consist. */
-const lastCharacters = 'z'.repeat(26);
-
-/** What has this id, or an id that begins with this text, in any order. Null if the text does not begin as an id does. */
-export async function findById(database: Statements, text: string): Promise<Found[] | null> {
-  const prefix = text.slice(0, Math.max(0, text.indexOf('_')));
-  if (!isSearched(prefix)) return null;
-  return database.query<Found>(`search-${prefix}`, `${readsByPrefix[prefix]} limit ${foundMax}`, [
-    text,
-    text + lastCharacters,
-  ]);
-}
-
-const isSearched = (prefix: string): prefix is keyof typeof readsByPrefix => Object.hasOwn(readsByPrefix, prefix);
 
 /** The ledger entry of this number; null if there is none. */
 export const findEntry = (database: Statements, id: string): Promise<Found | null> =>

@@ -3,8 +3,9 @@ import { GatewayError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 
 /**
- * The pictures of a request in the fields of the core request: the first is `image` and the rest are `reference_images`. A model that has
- * only one of the two fields gets all pictures there. `param` is the client's name of the pictures, for the refusals.
+ * The pictures of a request in the fields of the core request. Of a model that takes both, the first is `image` and the rest are
+ * `reference_images`. All are `reference_images` of a model that takes only these; one that takes only `image` refuses a second picture.
+ * `param` is the client's name of the pictures, for the refusals.
  */
 export function arrangePictures(pictures: readonly string[], { model }: CatalogEntry, param: string): JsonObject {
   const { image: takesImage, reference_images: takesReferences } = model.parameters;

@@ -1,18 +1,16 @@
 import { Readable, type Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { AppContext } from '../context.ts';
 
+const codings = ['gzip', 'deflate', 'zstd'] as const;
 /** A compression of request bodies that the gateway reads. */
-export type ContentCoding = 'gzip' | 'deflate' | 'zstd';
+export type ContentCoding = (typeof codings)[number];
 
-const codings: ReadonlyMap<string, ContentCoding> = new Map([
-  ['gzip', 'gzip'],
+const codingsByName: ReadonlyMap<string, ContentCoding> = new Map([
+  ...codings.map((coding) => [coding, coding] as const),
   // RFC 9110 §8.4.1.3: an older name of the same.
   ['x-gzip', 'gzip'],
-  ['deflate', 'deflate'],
-  ['zstd', 'zstd'],
 ]);
 
 /**
@@ -29,13 +27,13 @@ export function contentCodingOf(
     .filter((name) => name !== '' && name !== 'identity');
   const [first] = names;
   if (first === undefined) return null;
-  const coding = codings.get(first);
+  const coding = codingsByName.get(first);
   if (accepts === 'compressed' && coding !== undefined && names.length === 1) return coding;
-  ctx.set('accept-encoding', accepts === 'compressed' ? 'gzip, deflate, zstd' : 'identity');
+  ctx.set('accept-encoding', accepts === 'compressed' ? codings.join(', ') : 'identity');
   const message =
     accepts === 'plain'
       ? 'Compressed bodies are not accepted here: send the body without Content-Encoding.'
-      : `The Content-Encoding ${quoted(names.join(', '))} is not accepted; accepted is one of gzip, deflate and zstd.`;
+      : `The Content-Encoding ${quoted(names.join(', '))} is not accepted; accepted is one of ${new Intl.ListFormat('en-GB').format(codings)}.`;
   throw new GatewayError('unsupported_media_type', { message });
 }
 
@@ -48,23 +46,16 @@ export async function unpack(
   coding: ContentCoding,
   take: (piece: Buffer) => boolean,
 ): Promise<boolean> {
-  const decoder = decoders[coding](packed[0]);
-  let ended: { error?: unknown } | undefined;
+  for await (const piece of pieces(packed, coding)) if (!take(piece)) return false;
+  return true;
+}
+
+/** Whoever stops reading ends the decoder. */
+async function* pieces(packed: readonly Buffer[], coding: ContentCoding): AsyncGenerator<Buffer> {
+  const decoder: AsyncIterable<Buffer> = Readable.from(packed).pipe(decoders[coding](packed[0]));
   try {
-    await pipeline(Readable.from(packed), decoder, async (pieces: AsyncIterable<Buffer>) => {
-      for await (const piece of pieces) {
-        try {
-          if (!take(piece)) ended = {};
-        } catch (error) {
-          ended = { error };
-        }
-        if (ended) throw new Error('The rest is not unpacked');
-      }
-    });
-    return true;
+    yield* decoder;
   } catch (cause) {
-    if (ended && 'error' in ended) throw ended.error;
-    if (ended) return false;
     throw new GatewayError('invalid_json', { message: `The body is not valid ${coding}.`, cause });
   }
 }

@@ -118,7 +118,10 @@ function sizeOf({ at }: PdfPart, measured: MeasuredPdf): PdfPart['size'] {
   throw new GatewayError('invalid_value', { param: at, message: `${at}: ${what}`, isInClientWords: true });
 }
 
-/** What a family supports of a chat through the API and at the vendor that a mapping names; undefined if the family has no such API. */
+/**
+ * What a family supports of a chat: through the API that a mapping names, and of the chat completions API, with what the vendor that it names
+ * changes. Undefined if the family has no such API.
+ */
 export function supportsOf(
   adapters: Deps['adapters'],
   family: string,
@@ -127,6 +130,7 @@ export function supportsOf(
 ): ChatSupports | undefined {
   const adapter = adapters[family];
   if (api === 'responses') return adapter?.responsesSupports;
+  const supports = adapter?.chatSupports;
   const vendor = vendorName === undefined ? undefined : adapter?.chatVendors?.[vendorName];
-  return adapter?.chatSupports && vendor ? { ...adapter.chatSupports, vendor } : adapter?.chatSupports;
+  return supports && vendor ? { ...supports, vendor } : supports;
 }

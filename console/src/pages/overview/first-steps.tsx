@@ -10,7 +10,12 @@ export function FirstSteps() {
   const projects = useQuery({ queryKey: ['projects', 'any'], queryFn: () => read('/projects', { limit: 1 }) });
   const keys = useQuery({ queryKey: ['keys', 'any'], queryFn: () => read('/keys', { limit: 1, state: 'active' }) });
   if (!channels.data || !projects.data || !keys.data) return null;
-  const project = projects.data.data[0]?.project_id;
+  const projectId = projects.data.data[0]?.project_id;
+  const allProjects = (
+    <PageLink to="/projects" fz="inherit">
+      Projects and keys
+    </PageLink>
+  );
   const steps = [
     {
       done: channels.data.data.length > 0,
@@ -22,24 +27,18 @@ export function FirstSteps() {
       ),
     },
     {
-      done: project !== undefined,
+      done: projectId !== undefined,
       label: 'Create a project',
-      to: (
-        <PageLink to="/projects" fz="inherit">
-          Projects and keys
-        </PageLink>
-      ),
+      to: allProjects,
     },
     {
       done: keys.data.data.length > 0,
       label: 'Make a key',
       to:
-        project === undefined ? (
-          <PageLink to="/projects" fz="inherit">
-            Projects and keys
-          </PageLink>
+        projectId === undefined ? (
+          allProjects
         ) : (
-          <PageLink to="/projects/$projectId" params={{ projectId: project }} fz="inherit">
+          <PageLink to="/projects/$projectId" params={{ projectId }} fz="inherit">
             its project
           </PageLink>
         ),

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { TaskFailure } from '../../../schemas/task.ts';
 
+// The answers of the former platform, whose clients read them (spec §4.6).
+
 const status = z.enum(['pending', 'processing', 'completed', 'failed']);
 
 const state = { status, progress: z.number().nullable() };
