@@ -25,35 +25,42 @@ export async function readProjectSecret(database: Database, projectId: string): 
   );
 }
 
+export type Rotation = { verdict: 'rotated' | 'not_found' } | { verdict: 'overlap'; previousUntil: number };
+
 /**
- * Replaces the callback secret. The replaced secret also signs for `overlapSeconds`. Changes nothing and returns false for an unknown
- * project and, unless forced, during the overlap of an earlier rotation.
+ * Rotates the callback secret of a project: the previous one also signs for `overlapSeconds`. Unless forced, changes nothing during the overlap of
+ * an earlier rotation.
  */
-export const replaceProjectSecret = (
+export const rotateStoredSecret = (
   database: Database,
   input: { projectId: string; sealed: string; overlapSeconds: number; force: boolean; actor: string },
-): Promise<boolean> =>
+): Promise<Rotation> =>
   database.transaction('begin', async (_query, inside) => {
     const { projectId, sealed, overlapSeconds, force, actor } = input;
-    const replaced = await inside.first<{ previousUntilBefore: number | null; previousUntil: number }>(
-      'operator-replace-secret',
+    const before = await inside.first<{ previousUntil: number | null; overlaps: boolean }>(
+      'operator-lock-secret',
+      `select ${unixSeconds('p.callback_secret_previous_until')} as previous_until,
+         coalesce(p.callback_secret_previous is not null and p.callback_secret_previous_until > clock_timestamp(), false) as overlaps
+       from project p where p.id = $1 for update`,
+      [projectId],
+    );
+    if (before === null) return { verdict: 'not_found' };
+    const { previousUntil, overlaps } = before;
+    if (previousUntil !== null && overlaps && !force) return { verdict: 'overlap', previousUntil };
+    const after = await inside.first<{ previousUntil: number }>(
+      'operator-rotate-secret',
       `update project p set callback_secret_previous = p.callback_secret, callback_secret = $2,
          callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
-       from (select id, callback_secret_previous_until as until from project where id = $1 and ($4 or callback_secret_previous is null
-               or coalesce(callback_secret_previous_until <= clock_timestamp(), true)) for update) former
-       where p.id = former.id
-       returning ${unixSeconds('former.until')} as previous_until_before,
-         ${unixSeconds('p.callback_secret_previous_until')} as previous_until`,
-      [projectId, sealed, overlapSeconds, force],
+       where p.id = $1 returning ${unixSeconds('p.callback_secret_previous_until')} as previous_until`,
+      [projectId, sealed, overlapSeconds],
     );
-    if (!replaced) return false;
     await recordAudit(inside, {
       actor,
       action: 'projects.secret.rotate',
       subject: projectId,
-      before: { secret: 'the earlier one', previousUntil: replaced.previousUntilBefore },
-      after: { secret: 'a new one', previousUntil: replaced.previousUntil },
+      before: { secret: 'the earlier one', previousUntil },
+      after: { secret: 'a new one', previousUntil: after?.previousUntil ?? null },
       ...(force && { detail: { forced: true } }),
     });
-    return true;
+    return { verdict: 'rotated' };
   });
