@@ -3,13 +3,14 @@ import {
   earlierPosition,
   laterPosition,
   newestPosition,
+  newestSecond,
   oldestPosition,
   readTimePosition,
   type TimePosition,
 } from '../domain/time-position.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { boundedPageOf, boundedText, OPERATOR_PAGE_BYTES_MAX, type Bounded } from './bounded-page.ts';
-import { timeOfPosition } from './time-position-sql.ts';
+import { positionAt, timeOfPosition } from './time-position-sql.ts';
 
 /** Which page of an operators' list is asked for, of which time and in which order. */
 export interface ListRequest extends PageRequest {
@@ -84,7 +85,7 @@ function newestFirst(
   return {
     where: `(${time}, ${id}) < (${timeOfPosition(bind(start.microseconds))}, ${idOf(start, idType, bind)}) and ${time} >= ${secondsOf(bind(createdFrom ?? 0))}`,
     order: `${time} desc, ${id} desc`,
-    position: positionOf(time, id),
+    position: positionAt(time, id),
   };
 }
 
@@ -95,9 +96,9 @@ function oldestFirst(
 ): Ordered {
   const start = laterPosition(after === null ? oldestPosition : readTimePosition(after), createdFrom);
   return {
-    where: `(${time}, ${id}) > (${timeOfPosition(bind(start.microseconds))}, ${idOf(start, idType, bind)}) and ${time} < ${secondsOf(bind(createdBefore ?? lastSecond))}`,
+    where: `(${time}, ${id}) > (${timeOfPosition(bind(start.microseconds))}, ${idOf(start, idType, bind)}) and ${time} < ${secondsOf(bind(createdBefore ?? newestSecond))}`,
     order: `${time} asc, ${id} asc`,
-    position: positionOf(time, id),
+    position: positionAt(time, id),
   };
 }
 
@@ -110,19 +111,15 @@ interface ByTime {
 const idOf = ({ id }: TimePosition, idType: 'text' | 'bigint', bind: Bind): string =>
   idType === 'text' ? `${bind(id)}::text` : `${bind(Number(id))}::bigint`;
 
-const positionOf = (time: string, id: string): string =>
-  `(extract(epoch from ${time}) * 1000000)::bigint::text || '.' || ${id}`;
-
 /** The condition that one of some texts has the text of a parameter in it, in any case. Null asks for all rows. */
 export const hasText = (parameter: string, texts: readonly string[]): string =>
   `(${parameter}::text is null or ${texts.map((text) => `position(lower(${parameter}) in lower(${text})) > 0`).join(' or ')})`;
 
-const lastSecond = Math.floor(newestPosition.microseconds / 1_000_000);
 const secondsOf = (seconds: string): string => `to_timestamp(${seconds}::float8)`;
 
 /** The condition that a time is in the range that is asked for, whose bounds are computed once and not for each row. */
 export const isWithin = (time: string, { createdFrom, createdBefore }: ListRequest, bind: Bind): string =>
-  `${time} >= (select ${secondsOf(bind(createdFrom ?? 0))}) and ${time} < (select ${secondsOf(bind(createdBefore ?? lastSecond))})`;
+  `${time} >= (select ${secondsOf(bind(createdFrom ?? 0))}) and ${time} < (select ${secondsOf(bind(createdBefore ?? newestSecond))})`;
 
 /**
  * The order by a column. Rows without a value are first, as those with an empty text are. Values are compared as what they are, because to

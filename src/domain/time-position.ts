@@ -20,6 +20,9 @@ export function readTimePosition(text: string): TimePosition {
 /** Before all items: in the year 2255. */
 export const newestPosition: TimePosition = { microseconds: Number.MAX_SAFE_INTEGER, id: '' };
 
+/** The second of `newestPosition`. */
+export const newestSecond = Math.floor(newestPosition.microseconds / 1_000_000);
+
 /** Before all items of a list that begins with the oldest. */
 export const oldestPosition: TimePosition = { microseconds: 0, id: '' };
 

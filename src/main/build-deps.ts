@@ -8,7 +8,7 @@ import { createTaskWatch } from '../caches/task-watch.ts';
 import { createKeyCache } from '../caches/key-cache.ts';
 import { createSilences, type Silences } from '../caches/silences.ts';
 import { createSendSlots } from '../platform/send-slots.ts';
-import { probeChannel } from '../services/channels/probe-channel.ts';
+import { probeChannel } from '../services/channels/free-calls.ts';
 import type { Config } from '../config/load-config.ts';
 import { createAlarmRecorder } from '../db/operators/alarm-recorder.ts';
 import type { ChannelRow } from '../db/channels/channels.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { showChat, type ChatCall } from '../../services/chat/show/show-chat.ts';
 import { chatOutcomes } from '../../db/chat/chats.ts';
-import { chatPosition } from '../../db/chat/list-chats.ts';
+import { requestPosition } from '../../db/requests/list-requests.ts';
 import type { RequestView } from '../../db/requests/request-filter.ts';
 import { chatSortColumns, listRequests } from '../../db/requests/sorted-requests.ts';
 import { chatEndReasons } from '../../domain/chat/chat-end-reason.ts';
@@ -29,7 +29,7 @@ const list = action({
     reason: option('<reason>', z.enum(chatEndReasons).optional()).describe(
       'show only chats that ended for this reason',
     ),
-    ...listInput('chats', chatSortColumns, { position: chatPosition }),
+    ...listInput('chats', chatSortColumns, { position: requestPosition }),
   },
   route: { method: 'GET', path: '/chats', role: 'viewer' },
   answer: listOf(ChatRow),

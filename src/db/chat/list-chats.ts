@@ -8,9 +8,6 @@ export type ChatFilter = Pick<
   'projectId' | 'keyId' | 'modelId' | 'channel' | 'outcome' | 'reason' | 'createdFrom' | 'createdBefore'
 >;
 
-/** Matches the position of a chat in the list: among those that run by the time of its hold, or else by the time of its end. */
-export const chatPosition = /^(?:running|ended)\.\d{1,16}\.[\w-]{1,64}$/;
-
 /** One page of the chats of all projects, for operators: those that run, then those that have ended, each newest first (`listNewestRequests`). */
 export const listChats = (
   database: Database,

@@ -17,10 +17,13 @@ export const findAccount = (database: Database, projectId: string): Promise<Acco
     [projectId],
   );
 
+/** A member for each verdict, so that each excludes one. */
+type Refused<Verdict extends string> = Verdict extends string ? { verdict: Verdict } : never;
+
 /** The credits after the call, or the reason why nothing was added. */
 export type AddedCredits =
   | { verdict: 'added' | 'already_added'; balance: number; reserved: number }
-  | { verdict: 'project_not_found' | 'reference_reused' | 'too_many' | 'has_ended' | 'too_many_grants' };
+  | Refused<'project_not_found' | 'reference_reused' | 'too_many' | 'has_ended' | 'too_many_grants'>;
 
 export interface NewCredits {
   projectId: string;
@@ -59,7 +62,7 @@ export async function addCreditsInside(
 /** The credits after the call, or the reason why nothing was taken. */
 export type DeductedCredits =
   | { verdict: 'deducted' | 'already_deducted'; balance: number; reserved: number }
-  | { verdict: 'project_not_found' | 'reference_reused' | 'too_many' };
+  | Refused<'project_not_found' | 'reference_reused' | 'too_many'>;
 
 /** Takes credits out of a project, once for each reference (`deduct_credits.sql`). */
 export const insertDeduction = (

@@ -3,7 +3,8 @@ import { newestPosition, readTimePosition, type TimePosition } from '../../domai
 import { boundedText, OPERATOR_PAGE_BYTES_MAX, withoutBounds, type Bounded } from '../bounded-page.ts';
 import { chatColumns, endedChat, runningChat, withCalls } from '../chat/chats.ts';
 import type { Database } from '../database.ts';
-import { endedText, mayRun, microsecondsOf, runningText } from './match-requests.ts';
+import { positionOf } from '../time-position-sql.ts';
+import { endedText, mayRun, runningText } from './match-requests.ts';
 import type { RequestFilter, RequestView } from './request-filter.ts';
 
 /** Matches the position of a request in the list: among those that run by the time of its hold, or else by the time of its end. */
@@ -86,7 +87,7 @@ function statementOf(
       ${
         ended === null
           ? `select ${endedChat}, null::text as position from ledger_entry e where false`
-          : `select ${endedChat}, 'ended.' || ${microsecondsOf('e.created_at')} || '.' || e.id as position
+          : `select ${endedChat}, 'ended.' || ${positionOf('e')} as position
              from (${ended.scan} limit ${scannedMax}) e where ${ended.match.join(' and ')} limit ${most}`
       }),
     chat as materialized (
@@ -96,7 +97,7 @@ function statementOf(
         ended === null
           ? 'null::text'
           : `case when (select count(*) from chat) < ${most} then (
-               select 'ended.' || ${microsecondsOf('e.created_at')} || '.' || e.id from (${ended.scan} offset ${scannedMax - 1} limit 1) e) end`
+               select 'ended.' || ${positionOf('e')} from (${ended.scan} offset ${scannedMax - 1} limit 1) e) end`
       } as scanned_to)
     select ${requestColumns}, chat.position, scan.scanned_to
     from scan left join chat on true ${withCalls} ${withTask} order by chat.n`;

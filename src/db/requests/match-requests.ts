@@ -1,10 +1,8 @@
 import { gaveBackUndelivered, isEndOfRequest, runningChat } from '../chat/chats.ts';
 import { earlierPosition, type TimePosition } from '../../domain/time-position.ts';
 import type { Bind } from '../list-order.ts';
-import { timeOfPosition } from '../time-position-sql.ts';
+import { positionOf, timeOfPosition } from '../time-position-sql.ts';
 import type { RequestFilter } from './request-filter.ts';
-
-export const microsecondsOf = (time: string): string => `(extract(epoch from ${time}) * 1000000)::bigint::text`;
 
 /** Whether requests that run can match. They have no reason and no charge. */
 export const mayRun = ({ outcome, reason, minCredits }: RequestFilter): boolean =>
@@ -16,7 +14,7 @@ export function runningText(filter: RequestFilter, { microseconds, id }: TimePos
     `(h.created_at, h.id) < (${timeOfPosition(bind(microseconds))}, ${bind(id)}::text)`,
     ...matchesRunning(filter, bind),
   ];
-  return `select ${runningChat}, 'running.' || ${microsecondsOf('h.created_at')} || '.' || h.id as position
+  return `select ${runningChat}, 'running.' || ${positionOf('h')} as position
     from hold h where ${conditions.join(' and ')} order by h.created_at desc, h.id desc`;
 }
 

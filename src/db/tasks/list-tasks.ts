@@ -4,6 +4,7 @@ import {
   earlierPosition,
   laterPosition,
   newestPosition,
+  newestSecond,
   oldestPosition,
   readTimePosition,
 } from '../../domain/time-position.ts';
@@ -66,8 +67,6 @@ export async function listProjectTasks(
   return best?.page ?? { items: [], next: null };
 }
 
-/** The second of `newestPosition`. */
-const newestSecond = Math.floor(newestPosition.microseconds / 1_000_000);
 /** Tasks that are compared with a filter for one page. */
 const scannedMax = 1_000;
 

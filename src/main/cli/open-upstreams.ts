@@ -1,7 +1,7 @@
 import { createUpstreamCaller } from '../../adapters/upstream/call-upstream.ts';
 import { createAdapters } from '../../adapters/registry.ts';
 import { CHANNELS_KEPT_MS, createChannelCache } from '../../channels/channel-cache.ts';
-import { probeChannel } from '../../services/channels/probe-channel.ts';
+import { probeChannel } from '../../services/channels/free-calls.ts';
 import type { Config } from '../../config/load-config.ts';
 import type { ChannelRow } from '../../db/channels/channels.ts';
 import type { Database } from '../../db/database.ts';

@@ -6,7 +6,7 @@ import { lastCharacters } from '../../domain/channels/last-characters.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 import { pause } from '../../platform/pause.ts';
-import { probeChannel } from './probe-channel.ts';
+import { probeChannel } from './free-calls.ts';
 import { usableCredential } from './unseal-credential.ts';
 
 type CheckDeps = Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { servedMappings, unlistedNames } from '../../domain/catalog/listed-models.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
-import { listUpstreamModels } from './list-upstream-models.ts';
+import { listUpstreamModels } from './free-calls.ts';
 
 type CheckDeps = Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;
 

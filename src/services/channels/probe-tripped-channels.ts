@@ -8,7 +8,7 @@ import type { Deps } from '../../deps.ts';
 import { freeCallNoteOf } from '../../domain/channels/channel-health.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
-import { probeChannel } from './probe-channel.ts';
+import { probeChannel } from './free-calls.ts';
 
 type ProbeDeps = Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;
 

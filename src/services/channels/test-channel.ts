@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
-import { probeChannel } from './probe-channel.ts';
+import { probeChannel } from './free-calls.ts';
 
 export interface ChannelTest {
   channelId: string;
@@ -19,11 +19,17 @@ export interface ChannelTest {
  * Checks with the adapter's free call whether a channel, given by id or name, answers and accepts our credential. Does not change
  * the channel's health. Throws `OperatorError` if the call cannot be made.
  */
-export async function testChannel(deps: Pick<Deps, 'db' | 'sealer' | 'adapters'>, named: string): Promise<ChannelTest> {
-  const { channels } = await listChannels(deps.db);
+export const testChannel = async (
+  deps: Pick<Deps, 'db' | 'sealer' | 'adapters'>,
+  named: string,
+): Promise<ChannelTest> => testChannelRow(deps, await demandChannel(deps, named));
+
+/** The channel with this id or name. Throws `UnknownToOperator` if there is none. */
+export async function demandChannel({ db }: Pick<Deps, 'db'>, named: string): Promise<ChannelRow> {
+  const { channels } = await listChannels(db);
   const channel = channels.find(({ id, name }) => id === named || name === named);
   if (!channel) throw new UnknownToOperator(`There is no channel ${named}.`);
-  return testChannelRow(deps, channel);
+  return channel;
 }
 
 /** The same for a channel that was read, or that is not stored yet. */

@@ -24,20 +24,16 @@ export function toAddedCredits(
   row: AddedCredits,
   { projectId, reference }: { projectId: string; reference: string },
 ): Credits & { added: boolean } {
-  switch (row.verdict) {
-    case 'project_not_found':
-      throw new UnknownToOperator(`There is no project ${projectId}.`);
-    case 'reference_reused':
-      throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was added.`);
-    case 'has_ended':
-      throw new OperatorError('The end of the credits must be in the future. Nothing was added.');
-    case 'too_many_grants':
-      throw new OperatorError('A project can have at most 1,000 grants that have not ended. Nothing was added.');
-    case 'too_many':
-      throw new OperatorError('A project can have at most 2^53 - 1 credits. Nothing was added.');
-    default:
-      return { projectId, balance: row.balance, reserved: row.reserved, added: row.verdict === 'added' };
-  }
+  if (row.verdict === 'project_not_found') throw new UnknownToOperator(`There is no project ${projectId}.`);
+  if (row.verdict === 'reference_reused')
+    throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was added.`);
+  if (row.verdict === 'has_ended')
+    throw new OperatorError('The end of the credits must be in the future. Nothing was added.');
+  if (row.verdict === 'too_many_grants')
+    throw new OperatorError('A project can have at most 1,000 grants that have not ended. Nothing was added.');
+  if (row.verdict === 'too_many')
+    throw new OperatorError('A project can have at most 2^53 - 1 credits. Nothing was added.');
+  return { projectId, balance: row.balance, reserved: row.reserved, added: row.verdict === 'added' };
 }
 
 /** The account of a project, with the credits that expire, the first end first. */

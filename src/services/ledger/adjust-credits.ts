@@ -16,20 +16,13 @@ export async function adjustCredits(
   const row = await insertAdjustment(db, input);
   if (row.verdict === 'not_found') throw new UnknownToOperator(`No task or chat ${requestId} has ever held credits.`);
   const { verdict, projectId, given: returned, charged, givenInAll, balance } = row;
-  switch (verdict) {
-    case 'not_settled':
-      throw new OperatorError(`${requestId} has not been charged, so there is nothing to give back.`);
-    case 'nothing_left':
-      throw new OperatorError(`All ${charged} credits that ${requestId} was charged have been given back already.`);
-    case 'too_many':
-      throw new OperatorError(
-        `${requestId} was charged ${charged} credits, of which ${givenInAll} were given back: no more than ${charged - givenInAll} can be given back.`,
-      );
-    case 'reason_reused':
-      throw new OperatorError(
-        `Another amount was already given back for ${requestId} with this reason. Nothing was changed.`,
-      );
-    default:
-      return { requestId, projectId, returned, charged, givenInAll, balance };
-  }
+  const refusals: Readonly<Partial<Record<typeof verdict, string>>> = {
+    not_settled: `${requestId} has not been charged, so there is nothing to give back.`,
+    nothing_left: `All ${charged} credits that ${requestId} was charged have been given back already.`,
+    too_many: `${requestId} was charged ${charged} credits, of which ${givenInAll} were given back: no more than ${charged - givenInAll} can be given back.`,
+    reason_reused: `Another amount was already given back for ${requestId} with this reason. Nothing was changed.`,
+  };
+  const refusal = refusals[verdict];
+  if (refusal !== undefined) throw new OperatorError(refusal);
+  return { requestId, projectId, returned, charged, givenInAll, balance };
 }

@@ -13,14 +13,10 @@ export async function deductCredits(
 ): Promise<Credits & { deducted: boolean }> {
   const { projectId, reference } = input;
   const row = await insertDeduction(db, input);
-  switch (row.verdict) {
-    case 'project_not_found':
-      throw new UnknownToOperator(`There is no project ${projectId}.`);
-    case 'reference_reused':
-      throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was deducted.`);
-    case 'too_many':
-      throw new OperatorError('The balance of a project cannot be below -(2^53 - 1) credits. Nothing was deducted.');
-    default:
-      return { projectId, balance: row.balance, reserved: row.reserved, deducted: row.verdict === 'deducted' };
-  }
+  if (row.verdict === 'project_not_found') throw new UnknownToOperator(`There is no project ${projectId}.`);
+  if (row.verdict === 'reference_reused')
+    throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was deducted.`);
+  if (row.verdict === 'too_many')
+    throw new OperatorError('The balance of a project cannot be below -(2^53 - 1) credits. Nothing was deducted.');
+  return { projectId, balance: row.balance, reserved: row.reserved, deducted: row.verdict === 'deducted' };
 }

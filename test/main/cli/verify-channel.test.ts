@@ -125,9 +125,8 @@ async function verify(...args: string[]) {
   const { code, printed } = await tollgate('channels', 'verify', ...args);
   return { code, printed: Verified.parse(printed) };
 }
-const channelAt = (url: string): string[] => [
-  ...['--adapter', 'openai', '--groups', 'chat', '--base-url', url, '--credential', 'access:secret'],
-];
+const channelAt = (url: string): string[] =>
+  `--adapter openai --groups chat --base-url ${url} --credential access:secret`.split(' ');
 const audited = () => rowsOf<object>(db, `select * from audit_entry where action = 'channels.verify' order by id`);
 /** Calls that a provider would bill. */
 const hits = async (): Promise<number> =>

@@ -33,7 +33,7 @@ describe('the value of a credit that is set and that `migrate` has not stored', 
     expect(await rowsOf(home.db, balance)).toEqual([{ balance: 990 }]);
     await spend(home.db, { source: 'litellm', project: 'Search', key: 'team', credits: 250 });
     const files: string[] = [];
-    const target = { from: dump, run: async (statements: string) => void files.push(statements) };
+    const target = { from: dump, run: (statements: string) => Promise.resolve(void files.push(statements)) };
     await goBack(target, (folder) => done('import', 'litellm', '--from', dump, '--spent', folder));
     expect(files.join('\n')).toContain('set spend = spend + 2.5');
   });

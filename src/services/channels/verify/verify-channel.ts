@@ -1,5 +1,5 @@
 import { recordAudit } from '../../../db/operators/audit.ts';
-import { listChannels, type ChannelRow } from '../../../db/channels/channels.ts';
+import type { ChannelRow } from '../../../db/channels/channels.ts';
 import { listModels } from '../../../db/catalog/models.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import {
@@ -9,9 +9,8 @@ import {
   type ServedMapping,
 } from '../../../domain/catalog/listed-models.ts';
 import { inLanes } from '../../../platform/in-lanes.ts';
-import { UnknownToOperator } from '../../operator-error.ts';
-import { listUpstreamModels } from '../list-upstream-models.ts';
-import { testChannel, type ChannelTest } from '../test-channel.ts';
+import { listUpstreamModels } from '../free-calls.ts';
+import { demandChannel, testChannelRow, type ChannelTest } from '../test-channel.ts';
 import { askOnce, askable, type LiveCallResult, type VerifyDeps } from './ask-once.ts';
 
 export interface VerifiedMapping {
@@ -55,11 +54,8 @@ export async function verifyChannel(
   deps: VerifyDeps,
   { channel: named, live }: { channel: string; live: { maxCost: number; actor: string } | null },
 ): Promise<ChannelVerification> {
-  const test = await testChannel(deps, named);
-  const { channels } = await listChannels(deps.db);
-  const channel = channels.find(({ id }) => id === test.channelId);
-  if (!channel) throw new UnknownToOperator(`There is no channel ${named}.`);
-  return verifyChannelRow(deps, { channel, test, live });
+  const channel = await demandChannel(deps, named);
+  return verifyChannelRow(deps, { channel, test: await testChannelRow(deps, channel), live });
 }
 
 /** The same for a channel that was tested, and that need not be stored unless real calls are made. */
@@ -69,6 +65,7 @@ export async function verifyChannelRow(
 ): Promise<ChannelVerification> {
   const { names, ...list } = await readList(deps, channel);
   const served = servedMappings(await listModels(deps.db), channel);
+  let called: Awaited<ReturnType<typeof askEach>> = { checks: new Map(), spent: 0 };
   if (live) {
     await recordAudit(deps.db, {
       actor: live.actor,
@@ -78,12 +75,12 @@ export async function verifyChannelRow(
       after: { maxCostMicroUsd: live.maxCost },
       detail: { name: channel.name },
     });
+    called = await askEach(deps, channel, served, live.maxCost);
   }
-  const { checks, spent } = live ? await askEach(deps, channel, served, live.maxCost) : noCalls;
   const mappings = served.map((one) => {
     const { entry, mapping } = one;
     const listed = list.state === 'complete' ? unlistedNames(mapping, names).length === 0 : null;
-    const check = checks.get(one) ?? null;
+    const check = called.checks.get(one) ?? null;
     // Without its list check a channel may serve what the list lacks, and a call that succeeded says more than the list.
     const failsByList = listed === false && channel.listCheck && check?.outcome !== 'ok';
     return {
@@ -100,7 +97,7 @@ export async function verifyChannelRow(
   const isReachable = test.answer.kind === 'ok' || test.answer.kind === 'not_offered';
   const failsByList = list.state === 'failed' && channel.listCheck;
   const ok = isReachable && !failsByList && mappings.every((mapping) => mapping.ok);
-  return { test, list: { ...list, names: names.size }, mappings, spent, ok };
+  return { test, list: { ...list, names: names.size }, mappings, spent: called.spent, ok };
 }
 
 async function readList(deps: VerifyDeps, channel: ChannelRow) {
@@ -112,19 +109,13 @@ async function readList(deps: VerifyDeps, channel: ChannelRow) {
   return { ...none, names, state: isComplete ? 'complete' : 'incomplete' } as const;
 }
 
-interface LiveCalls {
-  checks: ReadonlyMap<ServedMapping, LiveCheck>;
-  spent: number;
-}
-const noCalls: LiveCalls = { checks: new Map(), spent: 0 };
-
 /** Makes the cheapest calls first, so that as many mappings as possible are checked for `maxCost`. */
 async function askEach(
   deps: VerifyDeps,
   channel: ChannelRow,
   served: readonly ServedMapping[],
   maxCost: number,
-): Promise<LiveCalls> {
+): Promise<{ checks: Map<ServedMapping, LiveCheck>; spent: number }> {
   const checks = new Map<ServedMapping, LiveCheck>();
   let spent = 0;
   const asks = served.map((one) => ({ one, ask: askable(one) }));
