@@ -22,7 +22,7 @@ function stepsBelow(heading: string): Map<string, string[]> {
   );
 }
 
-const asked = stepsBelow('What counts as passed').get('asked') ?? [];
+const countedFiles = stepsBelow('What counts as passed').get('asked') ?? [];
 const pathOfChat = stepsBelow('The path of a chat');
 const pathOfCreate = stepsBelow('The path of a media create');
 const filesOf = (path: Map<string, string[]>, isOnTheWay: (step: string) => boolean): string[] =>
@@ -41,7 +41,7 @@ class Runs {
 
   /** How these runs differ from the documented files: what ran and is neither named nor a rule or a tool, and what is named and did not run. */
   differences(named: readonly string[]): { unnamed: string[]; idle: string[] } {
-    const listed = new Set([...named, ...asked]);
+    const listed = new Set([...named, ...countedFiles]);
     return {
       unnamed: (this.always ?? []).filter((file) => !listed.has(file) && !/^(domain|platform)\//.test(file)),
       // Temporal runs workflows from a bundle, in a realm of their own.
@@ -78,7 +78,7 @@ afterAll(async () => {
 const called = (name: string): Promise<string[]> => calledFiles(folder, gateway.pids()[name] ?? 0);
 
 it('names only files that exist', () => {
-  const named = [...asked, ...filesOf(pathOfChat, () => true), ...filesOf(pathOfCreate, () => true)];
+  const named = [...countedFiles, ...filesOf(pathOfChat, () => true), ...filesOf(pathOfCreate, () => true)];
   expect(named.filter((file) => !existsSync(new URL(`../../src/${file}`, import.meta.url)))).toEqual([]);
 });
 
@@ -89,7 +89,7 @@ describe('the path of a chat in docs/ARCHITECTURE.md', () => {
   it('has at most 45 files from the socket to the provider, each of them once', () => {
     expect(towards.length).toBeGreaterThan(20);
     expect(towards.length).toBeLessThanOrEqual(45);
-    expect(new Set([...towards, ...asked]).size).toBe(towards.length + asked.length);
+    expect(new Set([...towards, ...countedFiles]).size).toBe(towards.length + countedFiles.length);
   });
 
   it('has the files that a chat passes, and no other', async () => {
@@ -122,7 +122,9 @@ describe('the path of a media create in docs/ARCHITECTURE.md', () => {
     expect(towards.length).toBeGreaterThan(20);
     expect(towards.length).toBeLessThanOrEqual(45);
     const shared = filesOf(pathOfChat, isTowards);
-    expect(new Set([...towards, ...shared, ...asked]).size).toBe(towards.length + shared.length + asked.length);
+    expect(new Set([...towards, ...shared, ...countedFiles]).size).toBe(
+      towards.length + shared.length + countedFiles.length,
+    );
   });
 
   it('has the files that a create passes, and no other', async () => {
