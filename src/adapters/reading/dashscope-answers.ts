@@ -1,6 +1,7 @@
+import { isObject } from '../../domain/json.ts';
 import { clips } from './clips.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isFields, asText } from './fields.ts';
+import { fieldsOf, asText } from './fields.ts';
 import { mediaAnswers } from './media-answers.ts';
 
 /** DashScope's error codes (https://www.alibabacloud.com/help/en/model-studio/error-code, read on 2026-11-22). */
@@ -28,7 +29,7 @@ export const dashscopeWords: WordTable = {
 
 const outputOf = (json: unknown) => {
   const root = fieldsOf(json);
-  return isFields(root['output']) || Array.isArray(root['output']) ? fieldsOf(root['output']) : root;
+  return isObject(root['output']) || Array.isArray(root['output']) ? fieldsOf(root['output']) : root;
 };
 
 /** Answers as `{output: {task_id, task_status, video_url, code, message}, usage}`. An unknown task has the state `UNKNOWN`. */

@@ -1,15 +1,14 @@
+import { isObject } from '../../domain/json.ts';
+
 /** The members of a JSON object of a provider. None of them is trusted to have a type. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 const none: Fields = Object.freeze(Object.create(null) as Record<string, unknown>);
 
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The members of an object, or of the first object in a list. No members for every other value. */
 export function fieldsOf(value: unknown): Fields {
-  const object: unknown = Array.isArray(value) ? value.find(isFields) : value;
-  return isFields(object) ? object : none;
+  const object: unknown = Array.isArray(value) ? value.find(isObject) : value;
+  return isObject(object) ? object : none;
 }
 
 /** A list as it is, one value as a list of it, and nothing as an empty list. */
@@ -49,5 +48,5 @@ export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined) return true;
   if (typeof value === 'string') return value.trim() === '';
   if (Array.isArray(value)) return value.every(isEmpty);
-  return isFields(value) && Object.values(value).every(isEmpty);
+  return isObject(value) && Object.values(value).every(isEmpty);
 }

@@ -1,5 +1,6 @@
+import { isObject } from '../../domain/json.ts';
 import type { FileKind, UpstreamOutput } from '../../domain/channels/upstream.ts';
-import { isFields, numberOf, asText, type Fields } from './fields.ts';
+import { numberOf, asText, type Fields } from './fields.ts';
 
 /** No job has so many results; an answer with more is read no further. */
 const filesMax = 64;
@@ -48,7 +49,7 @@ function collect(value: unknown, kind: FileKind | undefined, depth: number, file
     if (url !== null) add(files, { url, ...(kind && { kind }) });
   } else if (Array.isArray(value)) {
     for (const each of value) collect(each, kind, depth + 1, files);
-  } else if (isFields(value)) {
+  } else if (isObject(value)) {
     const file = fileOf(value, kind);
     if (file) return add(files, file);
     for (const [key, each] of Object.entries(value)) {
@@ -86,7 +87,7 @@ const kindMember = (kind: FileKind | undefined) => (kind ? { kind } : {});
 function addressIn(value: unknown): string | null {
   const text = asText(value);
   if (text !== undefined) return addressOf(text);
-  return isFields(value) ? addressOf(asText(value['url'] ?? value['uri']) ?? '') : null;
+  return isObject(value) ? addressOf(asText(value['url'] ?? value['uri']) ?? '') : null;
 }
 
 /** An absolute http(s) URL or a data URI. */

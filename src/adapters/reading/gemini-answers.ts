@@ -1,10 +1,11 @@
+import { isObject } from '../../domain/json.ts';
 import type { UpstreamOutput } from '../../domain/channels/upstream.ts';
 import { FailedAnswer, plainWord } from '../upstream/classify-outcome.ts';
 import { failureReasons, policyReasons, readGeminiError } from '../upstream/gemini-error.ts';
 import type { ResultReader } from '../media/media-calls.ts';
 import { asClip } from './clips.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
-import { fieldsOf, flagOf, isEmpty, isFields, asList, numberOf, asText } from './fields.ts';
+import { fieldsOf, flagOf, isEmpty, asList, numberOf, asText } from './fields.ts';
 import { filesIn } from './files.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 
@@ -62,7 +63,7 @@ const veo = mediaAnswers({
     const isFiltered = (numberOf(samples['raiMediaFilteredCount']) ?? 0) > 0;
     const isDone = flagOf(done) === true || (done === undefined && !(isEmpty(failure) && isEmpty(response)));
     const { code, status, message } = fieldsOf(failure);
-    const strange = isFields(inner) || Array.isArray(inner) ? undefined : inner;
+    const strange = isObject(inner) || Array.isArray(inner) ? undefined : inner;
     const results = [samples['generatedSamples'], samples['generatedVideos'], samples['videos'], strange, response];
     const outputs = results.map((each) => filesIn(each, 'video')).find((files) => files.length > 0) ?? [];
     return {
@@ -84,7 +85,7 @@ export const veoAnswers: MediaAnswers = {
   ...veo,
   error,
   result: (json) =>
-    isFields(json) && ['name', 'done', 'response', 'error'].some((key) => !isEmpty(json[key])) && !isOnlyError(json)
+    isObject(json) && ['name', 'done', 'response', 'error'].some((key) => !isEmpty(json[key])) && !isOnlyError(json)
       ? veo.result(json)
       : null,
   state: (json) => ('done' in fieldsOf(json) ? veo.state(json) : 'unnamed'),
@@ -111,7 +112,7 @@ const omni = mediaAnswers({
     const clipsIn = content.filter(
       (each) => typeof each === 'string' || /^(?:video|file)?$/i.test(asText(fieldsOf(each)['type']) ?? ''),
     );
-    const results = [clipsIn, made, output, asList(steps).filter((step) => !isFields(step))];
+    const results = [clipsIn, made, output, asList(steps).filter((step) => !isObject(step))];
     const outputs = results.map((each) => filesIn(each, 'video')).find((files) => files.length > 0) ?? [];
     const failures = [...asList(errors), ...asList(failure)].map(fieldsOf);
     return {
@@ -136,7 +137,7 @@ export const omniAnswers: MediaAnswers = { ...omni, error };
 export const readGeminiImages: ResultReader = (json) => {
   const root = fieldsOf(json);
   const { blockReason } = fieldsOf(root['promptFeedback']);
-  const candidates = asList(root['candidates']).filter(isFields);
+  const candidates = asList(root['candidates']).filter(isObject);
   if (candidates.length === 0 && isEmpty(blockReason)) return null;
   const parts = candidates.flatMap((candidate) =>
     asList(fieldsOf(candidate['content'])['parts'] ?? candidate['parts']),

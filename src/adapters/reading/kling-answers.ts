@@ -1,6 +1,7 @@
+import { isObject } from '../../domain/json.ts';
 import type { UpstreamOutput } from '../../domain/channels/upstream.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isEmpty, isFields, asText } from './fields.ts';
+import { fieldsOf, isEmpty, asText } from './fields.ts';
 import { firstFiles, mediaAnswers } from './media-answers.ts';
 
 /**
@@ -29,7 +30,7 @@ export const klingWords: WordTable = {
 
 const dataOf = (json: unknown) => {
   const root = fieldsOf(json);
-  return isFields(root['data']) || Array.isArray(root['data']) ? fieldsOf(root['data']) : root;
+  return isObject(root['data']) || Array.isArray(root['data']) ? fieldsOf(root['data']) : root;
 };
 
 /** Answers as `{code, message, data: {task_id, task_status, task_result: {images, videos}}}`. */

@@ -1,6 +1,7 @@
+import { isObject } from '../../domain/json.ts';
 import { clips } from './clips.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isFields, asText } from './fields.ts';
+import { fieldsOf, asText } from './fields.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 import { problemOf, type Problem } from './problem.ts';
 
@@ -21,7 +22,7 @@ export const minimaxWords: WordTable = {
 
 const taskOf = (json: unknown) => {
   const root = fieldsOf(json);
-  return isFields(root['task']) || Array.isArray(root['task']) ? fieldsOf(root['task']) : root;
+  return isObject(root['task']) || Array.isArray(root['task']) ? fieldsOf(root['task']) : root;
 };
 
 const answers = mediaAnswers({

@@ -1,9 +1,10 @@
+import { isObject } from '../../domain/json.ts';
 import type { UpstreamOutput } from '../../domain/channels/upstream.ts';
 import type { ReadError } from '../upstream/classify-outcome.ts';
 import { readOpenaiError } from '../upstream/openai-error.ts';
 import { asClip } from './clips.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
-import { fieldsOf, isFields, percentOf, asText, type Fields } from './fields.ts';
+import { fieldsOf, percentOf, asText, type Fields } from './fields.ts';
 import { filesIn } from './files.ts';
 import { providerJobId } from './provider-job-id.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
@@ -75,7 +76,7 @@ const answers = mediaAnswers({
 function videoOf(json: unknown): Fields {
   const root = fieldsOf(json);
   const inner = [root['data'], root['video']].find(
-    (each) => isFields(each) && ('status' in each || providerJobId(each['id']) !== undefined),
+    (each) => isObject(each) && ('status' in each || providerJobId(each['id']) !== undefined),
   );
   return 'status' in root || inner === undefined ? root : fieldsOf(inner);
 }
@@ -111,5 +112,5 @@ const isHollow = (part: unknown): boolean =>
   part === null ||
   part === '' ||
   (Array.isArray(part) && part.length === 0) ||
-  (isFields(part) &&
+  (isObject(part) &&
     [part['url'], part['b64_json']].every((each) => each === null || each === undefined || each === ''));

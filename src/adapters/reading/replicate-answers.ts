@@ -1,5 +1,6 @@
+import { isObject } from '../../domain/json.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isFields, asText } from './fields.ts';
+import { fieldsOf, asText } from './fields.ts';
 import { mediaAnswers } from './media-answers.ts';
 
 /**
@@ -25,7 +26,7 @@ export const replicateAnswers = mediaAnswers({
     const prediction = fieldsOf(json);
     const { error, output } = prediction;
     const prose =
-      asText(error) ?? (isFields(error) ? (asText(error['message']) ?? asText(error['detail'])) : undefined);
+      asText(error) ?? (isObject(error) ? (asText(error['message']) ?? asText(error['detail'])) : undefined);
     return {
       state: prediction['status'],
       results: [output],

@@ -1,4 +1,4 @@
-import { isFields } from './fields.ts';
+import { isObject } from '../../domain/json.ts';
 
 const depthMax = 4;
 const membersMax = 12;
@@ -20,7 +20,7 @@ function describe(value: unknown, depth: number): string {
     if (value.length === 0) return '[]';
     return depth >= depthMax ? '[…]' : `[${describe(value[0], depth + 1)}${value.length > 1 ? ', …' : ''}]`;
   }
-  if (!isFields(value)) return typeof value;
+  if (!isObject(value)) return typeof value;
   const members = Object.entries(value);
   if (members.length === 0) return '{}';
   if (depth >= depthMax) return '{…}';

@@ -1,6 +1,7 @@
+import { isObject } from '../../domain/json.ts';
 import { readOpenaiError } from '../upstream/openai-error.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isFields, percentOf, asText } from './fields.ts';
+import { fieldsOf, percentOf, asText } from './fields.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 import { openaiErrorReader } from './openai-answers.ts';
 
@@ -16,7 +17,7 @@ export const tollgateWords: WordTable = {
 
 const taskOf = (json: unknown) => {
   const root = fieldsOf(json);
-  return !('status' in root) && isFields(root['data']) ? fieldsOf(root['data']) : root;
+  return !('status' in root) && isObject(root['data']) ? fieldsOf(root['data']) : root;
 };
 
 const answers = mediaAnswers({

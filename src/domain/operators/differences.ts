@@ -1,5 +1,5 @@
 import { canonicalJson } from '../canonical-json.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 
 export interface Difference {
   /** Such as `pricing.credits_per_request`. */
@@ -19,8 +19,5 @@ export function differences(before: JsonObject, after: JsonObject, within = ''):
     return textOf(was) === textOf(is) ? [] : [{ path, before: was, after: is }];
   });
 }
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const textOf = (value: JsonValue | undefined): string => (value === undefined ? '' : canonicalJson(value));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isDataUri, splitDataUri } from '../../domain/chat/chat.ts';
-import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 
 /** The limits of `max_tokens` and `temperature` (spec §4.2). */
 export const MaxTokens = z.int().min(16).max(8_192);
@@ -27,7 +27,7 @@ export const V1User = z
 export const FunctionName = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits, "_", "-", "." or ":"');
-export const JsonRecord = z.custom<JsonObject>(isRecord, 'must be an object').meta({ type: 'object' });
+export const JsonRecord = z.custom<JsonObject>(isObject, 'must be an object').meta({ type: 'object' });
 
 /** A URL, or an image's bytes in base64. Whether the URL is public https is checked with the model (`prepareChat`). */
 export const ImageUrl = z
@@ -46,11 +46,6 @@ export function nonNullFields<Fields extends object>(
 ): { [Name in keyof Fields]?: NonNullable<Fields[Name]> };
 export function nonNullFields(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => isNonNull(value)));
-}
-
-/** Of a value that was parsed from JSON. */
-function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** By field, the values that change nothing. */

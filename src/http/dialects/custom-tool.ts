@@ -1,5 +1,5 @@
 import type { ChatTool } from '../../domain/chat/chat.ts';
-import type { JsonObject } from '../../domain/json.ts';
+import { isObject, type JsonObject } from '../../domain/json.ts';
 import { callArguments } from './call-arguments.ts';
 import { nonNullFields } from './chat-fields.ts';
 
@@ -29,7 +29,7 @@ export function customTool(
 function grammarIn(format: JsonObject | null | undefined): string {
   if (format?.type !== 'grammar') return '';
   const nested = format.grammar;
-  const grammar = typeof nested === 'object' && nested !== null && !Array.isArray(nested) ? nested : format;
+  const grammar = isObject(nested) ? nested : format;
   const { syntax, definition } = grammar;
   if (typeof definition !== 'string') return '';
   return `The input must match this ${typeof syntax === 'string' ? `${syntax} ` : ''}grammar:\n${definition}`;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { asksForNothing } from '../../domain/chat/asks-for-nothing.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/json.ts';
+import { isObject, type JsonObject } from '../../domain/json.ts';
 import { supportedKeys, wouldBeMissed } from '../../domain/catalog/parameters.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
 import { validate } from '../request/validate.ts';
@@ -59,7 +59,7 @@ export function readMediaBody<Schema extends z.ZodType>(
   reading: Reading,
 ): { parsed: z.output<Schema>; leftOut: string[] | undefined } {
   const copy = copyOf(body);
-  return isObject(copy)
+  return isJsonObject(copy)
     ? readBody(schema, copy, rules, reading)
     : { parsed: validate(schema, body), leftOut: undefined };
 }
@@ -72,5 +72,5 @@ function copyOf(value: unknown): unknown {
     : value;
 }
 
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A body was parsed from JSON. */
+const isJsonObject = (value: unknown): value is JsonObject => isObject(value);

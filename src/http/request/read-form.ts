@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parse as parseContentType } from 'content-type';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 import type { AppContext } from '../context.ts';
 import { createFormParser, type FormRules } from './form-parser.ts';
 import { contentCodingOf } from './content-coding.ts';
@@ -97,7 +97,7 @@ function addField(body: JsonObject, path: string, value: JsonValue): void {
     body[name] = { ...before, [member]: value };
   } else if (before === undefined) {
     body[name] = brackets === undefined ? value : [value];
-  } else if (typeof before === 'object' && before !== null && !Array.isArray(before)) {
+  } else if (isObject(before)) {
     throw invalid(`The field ${name} was sent in two ways.`, name);
   } else {
     body[name] = [...(Array.isArray(before) ? before : [before]), value];

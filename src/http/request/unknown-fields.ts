@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { asksForNothing } from '../../domain/chat/asks-for-nothing.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/json.ts';
+import { isObject, type JsonObject } from '../../domain/json.ts';
 import { itemOf, variantOf } from './validate.ts';
 
 /** What a dialect says about fields that its schema does not know. Patterns are dotted paths with `*` for an index. */
@@ -25,7 +25,7 @@ export function removeUnknownFields(schema: z.ZodType, body: JsonObject, rules: 
     if (Array.isArray(value)) {
       const item = part && elementOf(part);
       if (item) for (const [index, inner] of value.entries()) walk(item, inner, [...path, String(index)]);
-    } else if (part instanceof z.ZodObject && isRecord(value)) {
+    } else if (part instanceof z.ZodObject && isObject(value)) {
       walkObject(part, value, path);
     }
   };
@@ -90,16 +90,13 @@ function schemaFor(schema: z.core.$ZodType, value: unknown): z.core.$ZodType | u
 function alternativeFor({ def, options }: z.ZodUnion, value: unknown): z.core.$ZodType | undefined {
   const discriminator = 'discriminator' in def && typeof def.discriminator === 'string' ? def.discriminator : undefined;
   if (discriminator === undefined) return options.map((option) => schemaFor(option, value)).find(Boolean);
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const named = options.find((option) => option._zod.propValues?.[discriminator]?.has(value[discriminator] as string));
   return named && schemaFor(named, value);
 }
 
 const takesKind = (schema: z.core.$ZodType, value: unknown): boolean =>
-  Array.isArray(value) ? schema instanceof z.ZodArray : schema instanceof z.ZodObject && isRecord(value);
+  Array.isArray(value) ? schema instanceof z.ZodArray : schema instanceof z.ZodObject && isObject(value);
 
 const elementOf = (list: z.core.$ZodType): z.core.$ZodType | undefined =>
   itemOf(list) ?? (list instanceof z.ZodArray ? list.element : undefined);
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,6 @@
 import { isMap, isPair, isScalar, isSeq, stringify, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
 import type { PricingRule } from '../../domain/catalog/price-schema.ts';
-import type { JsonObject } from '../../domain/json.ts';
+import { isObject, type JsonObject } from '../../domain/json.ts';
 import { conditionsOf } from '../../domain/ledger/pricing.ts';
 
 /** A part of a file's text that is replaced. An insertion has the same start and end. */
@@ -24,8 +24,7 @@ export function setMembers(text: string, map: YAMLMap, members: Readonly<JsonObj
   for (const [key, value] of Object.entries(members)) {
     const pair = pairOf(map, key);
     if (pair === undefined) added.push({ key, value, after: previous });
-    else if (isMap(pair.value) && typeof value === 'object' && value !== null && !Array.isArray(value))
-      edits.push(...setMembers(text, pair.value, value));
+    else if (isMap(pair.value) && isObject(value)) edits.push(...setMembers(text, pair.value, value));
     else edits.push(...setScalar(pair, value, isJson(text, map)));
     previous = pair ?? previous;
   }

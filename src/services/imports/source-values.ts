@@ -1,3 +1,4 @@
+import { isObject } from '../../domain/json.ts';
 import type { SourceRow, SourceValue } from '../../db/imports/source-database.ts';
 
 /** The values of a row, whatever the database and its version give: a dump has numbers as text, SQLite has truths as numbers. */
@@ -68,8 +69,7 @@ export function jsonOf(value: SourceValue | undefined): unknown {
   }
 }
 
-export const objectOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+export const objectOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 
 /** A list of texts: an array, JSON, or `{a,"b c"}` as PostgreSQL writes it. */
 export function textsOf(value: SourceValue | undefined): string[] {

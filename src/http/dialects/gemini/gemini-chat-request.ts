@@ -9,7 +9,7 @@ import {
 } from '../../../domain/chat/chat.ts';
 import { GatewayError } from '../../../domain/errors.ts';
 import { fromGeminiSchema } from '../../../domain/chat/gemini-schema.ts';
-import type { JsonObject } from '../../../domain/json.ts';
+import { isObject, type JsonObject } from '../../../domain/json.ts';
 import type { FieldRules } from '../../request/unknown-fields.ts';
 import { arrayOf, validate } from '../../request/validate.ts';
 import {
@@ -95,7 +95,7 @@ function chosenFunctions(
 }
 
 const withoutHarmlessFields = (body: unknown): unknown =>
-  typeof body === 'object' && body !== null && !Array.isArray(body) ? withoutHarmless({ ...body }, harmless) : body;
+  isObject(body) ? withoutHarmless({ ...body }, harmless) : body;
 
 type ParsedBody = z.output<typeof V1GeminiChatBody>;
 

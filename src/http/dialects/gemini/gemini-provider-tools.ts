@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../domain/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../domain/json.ts';
 import { camelCase } from '../../request/unknown-fields.ts';
 import type { ProviderPart } from '../provider-tools.ts';
 
@@ -44,6 +44,3 @@ const hasParts = (content: JsonValue): boolean => {
 
 const objectsIn = (list: JsonValue | undefined): { index: number; object: JsonObject }[] =>
   Array.isArray(list) ? list.flatMap((object, index) => (isObject(object) ? [{ index, object }] : [])) : [];
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

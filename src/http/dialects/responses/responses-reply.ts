@@ -1,6 +1,6 @@
 import { isContent, toDeltas } from '../../../domain/chat/chat-stream.ts';
 import type { ChatReply, ChatTool } from '../../../domain/chat/chat.ts';
-import type { JsonObject, JsonValue } from '../../../domain/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../domain/json.ts';
 import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
 import { ResponseItems } from './responses-items.ts';
 
@@ -93,8 +93,7 @@ export function openResponse(
 const toShownTool = (tool: JsonValue): JsonValue =>
   objectOf(tool).type === 'function' ? { description: null, parameters: null, strict: null, ...objectOf(tool) } : tool;
 
-const objectOf = (value: JsonObject[string] | undefined): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+const objectOf = (value: JsonObject[string] | undefined): JsonObject => (isObject(value) ? value : {});
 
 function responsesUsage(answer: AnswerUsage): JsonObject {
   const { usage } = answer;
