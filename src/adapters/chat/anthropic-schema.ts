@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 
 /**
  * A JSON Schema as Anthropic's structured outputs take it. They refuse bounds on numbers, lengths and most lists, and need
@@ -6,23 +6,33 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
  * Anthropic's own SDK does (https://platform.claude.com/docs/en/build-with-claude/structured-outputs, read on 2026-11-22).
  */
 export function toAnthropicSchema(schema: JsonObject): JsonObject {
-  const { oneOf, ...rest } = schema;
   const supported: JsonObject = {};
   const unsent: string[] = [];
-  for (const [key, value] of Object.entries(oneOf === undefined ? rest : { ...rest, anyOf: oneOf })) {
-    if (key === '$schema' || key === 'description' || key === 'additionalProperties') continue;
-    if (isTaken(key, value)) supported[key] = toTaken(key, value);
-    else unsent.push(`${key}: ${JSON.stringify(value)}`);
+  for (const [name, value] of Object.entries(schema)) {
+    // What matches exactly one alternative matches one of them. There is room for one choice.
+    const key = name === 'oneOf' && schema.anyOf === undefined ? 'anyOf' : name;
+    if (isSupported(key, value)) supported[key] = withSupported(key, value);
+    else if (!isLostWithoutHarm(key, value)) unsent.push(`${key}: ${JSON.stringify(value)}`);
   }
-  const descriptions = typeof schema.description === 'string' ? [schema.description] : [];
-  const description = [...descriptions, ...(unsent.length > 0 ? [`{${unsent.join(', ')}}`] : [])].join('\n\n');
-  const isObject = schema.type === 'object' || schema.properties !== undefined;
+  const description = [
+    ...(typeof schema.description === 'string' ? [schema.description] : []),
+    ...(unsent.length > 0 ? [`{${unsent.join(', ')}}`] : []),
+  ].join('\n\n');
+  const isOfObjects = [schema.type].flat().includes('object') || schema.properties !== undefined;
   return {
     ...supported,
     ...(description !== '' && { description }),
-    ...(isObject && { type: 'object', properties: supported.properties ?? {}, additionalProperties: false }),
+    ...(isOfObjects && {
+      type: schema.type ?? 'object',
+      properties: supported.properties ?? {},
+      additionalProperties: false,
+    }),
   };
 }
+
+/** The description is sent with the rest. Of `additionalProperties`, a schema alone says how the members of an object must be. */
+const isLostWithoutHarm = (key: string, value: JsonValue): boolean =>
+  key === '$schema' || key === 'description' || (key === 'additionalProperties' && !isObject(value));
 
 const plainKeys: ReadonlySet<string> = new Set(['type', 'title', 'enum', 'const', '$ref', 'required', 'default']);
 const formats: ReadonlySet<unknown> = new Set([
@@ -38,7 +48,7 @@ const formats: ReadonlySet<unknown> = new Set([
   'uuid',
 ]);
 
-function isTaken(key: string, value: JsonValue): boolean {
+function isSupported(key: string, value: JsonValue): boolean {
   if (key === 'format') return formats.has(value);
   if (key === 'minItems') return value === 0 || value === 1;
   return plainKeys.has(key) || innerKeys.has(key);
@@ -47,7 +57,7 @@ function isTaken(key: string, value: JsonValue): boolean {
 const innerKeys: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'items', 'anyOf', 'allOf']);
 const namedKeys: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
 
-function toTaken(key: string, value: JsonValue): JsonValue {
+function withSupported(key: string, value: JsonValue): JsonValue {
   if (!innerKeys.has(key)) return value;
   if (Array.isArray(value)) return value.map(toInner);
   if (!namedKeys.has(key) || !isObject(value)) return toInner(value);
@@ -55,5 +65,3 @@ function toTaken(key: string, value: JsonValue): JsonValue {
 }
 
 const toInner = (value: JsonValue): JsonValue => (isObject(value) ? toAnthropicSchema(value) : value);
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,62 +1,96 @@
-import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 
-const combinations = ['anyOf', 'oneOf', 'allOf'] as const;
+/** So many parts of a schema are looked into, so that references of a hostile one do not multiply it. */
+const partsMax = 256;
 
 /**
- * The schema of a tool as one object. Anthropic and OpenAI refuse a choice of schemas at the top. The properties of all alternatives are offered,
- * and the description says which of them belong together.
+ * The schema of a tool as one object. Anthropic and OpenAI refuse a combination of schemas (`anyOf`, `oneOf`, `allOf`) at the top. The
+ * properties of all its parts are offered, also of parts that are references or combinations themselves, and the description says which
+ * alternatives there are.
  */
-export function plainToolSchema(schema: JsonObject): JsonObject {
-  if (!combinations.some((key) => Array.isArray(schema[key]))) return schema;
-  const { anyOf, oneOf, allOf, ...own } = schema;
-  const parts = (list: JsonValue | undefined): JsonObject[] =>
-    (Array.isArray(list) ? list : []).filter(isObject).map((part) => resolved(part, schema));
-  const choices = [parts(anyOf), parts(oneOf)].filter((list) => list.length > 0);
-  const every = parts(allOf);
-  const required = [
-    ...namesIn(own.required),
-    ...every.flatMap((part) => namesIn(part.required)),
-    ...choices.flatMap(([first, ...others]) =>
-      namesIn(first?.required).filter((name) => others.every((part) => namesIn(part.required).includes(name))),
-    ),
-  ];
-  const properties = Object.fromEntries(
-    [...choices.flat(), ...every, own].flatMap((part) =>
-      Object.entries(isObject(part.properties) ? part.properties : {}),
-    ),
+export const plainToolSchema = (schema: JsonObject): JsonObject =>
+  isCombined(schema) ? new Merging(schema).merged(schema, []) : schema;
+
+const isCombined = (schema: JsonObject): boolean =>
+  [schema.anyOf, schema.oneOf, schema.allOf].some((list) => Array.isArray(list));
+
+class Merging {
+  readonly #root: JsonObject;
+  #remaining = partsMax;
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+  }
+
+  /** A combination as one object. `open` has the references that led to it. */
+  merged({ anyOf, oneOf, allOf, ...own }: JsonObject, open: readonly string[]): JsonObject {
+    const parts = (list: JsonValue | undefined): JsonObject[] =>
+      (Array.isArray(list) ? list : []).flatMap((part) => (isObject(part) ? [this.#part(part, open)] : []));
+    const choices = [parts(anyOf), parts(oneOf)].filter((list) => list.length > 0);
+    const every = parts(allOf);
+    const required = [
+      ...[own, ...every].flatMap(requiredIn),
+      ...choices.flatMap(([first = {}, ...others]) =>
+        requiredIn(first).filter((name) => others.every((part) => requiredIn(part).includes(name))),
+      ),
+    ];
+    const description = [
+      ...[own, ...every].flatMap(({ description: text }) => (typeof text === 'string' ? [text] : [])),
+      ...choices.map(
+        (list) => `The arguments have one of these sets of properties: ${list.map(outlineOf).join(' or ')}.`,
+      ),
+    ].join('\n\n');
+    const offered = choices.map((list) => together('anyOf', list.map(propertiesIn)));
+    return {
+      ...own,
+      type: 'object',
+      properties: together('allOf', [...offered, ...[...every, own].map(propertiesIn)]),
+      ...(required.length > 0 && { required: [...new Set(required)] }),
+      ...(description !== '' && { description }),
+    };
+  }
+
+  #part(part: JsonObject, open: readonly string[]): JsonObject {
+    this.#remaining -= 1;
+    if (this.#remaining < 0) return part;
+    const { $ref } = part;
+    if (typeof $ref === 'string' && !open.includes($ref)) {
+      const definition = definitionOf($ref, this.#root);
+      return definition ? this.#part(definition, [...open, $ref]) : part;
+    }
+    return isCombined(part) ? this.merged(part, open) : part;
+  }
+}
+
+/** All properties. Of one that several have, the schemas are combined: the last one alone would refuse what the others allow. */
+function together(combination: 'anyOf' | 'allOf', all: readonly JsonObject[]): JsonObject {
+  const byName = new Map<string, Map<string, JsonValue>>();
+  for (const [name, schema] of all.flatMap((properties) => Object.entries(properties))) {
+    const schemas = byName.get(name) ?? new Map<string, JsonValue>();
+    byName.set(name, schemas.set(JSON.stringify(schema), schema));
+  }
+  return Object.fromEntries(
+    [...byName].map(([name, schemas]): [string, JsonValue] => {
+      const [first = {}, ...others] = schemas.values();
+      return [name, others.length === 0 ? first : { [combination]: [first, ...others] }];
+    }),
   );
-  const descriptionText = [
-    ...(typeof own.description === 'string' ? [own.description] : []),
-    ...choices.map(
-      (list) => `The arguments have one of these sets of properties: ${list.map(outlineOf).join(' or ')}.`,
-    ),
-  ].join('\n\n');
-  return {
-    ...own,
-    type: 'object',
-    properties,
-    ...(required.length > 0 && { required: [...new Set(required)] }),
-    ...(descriptionText !== '' && { description: descriptionText }),
-  };
 }
 
-/** A reference to a definition of the same schema, as the definition. */
-function resolved(part: JsonObject, { $defs, definitions }: JsonObject): JsonObject {
-  const match = typeof part.$ref === 'string' ? /^#\/(\$defs|definitions)\/([^/]+)$/.exec(part.$ref) : null;
-  const named = match?.[1] === '$defs' ? $defs : definitions;
-  const found =
-    match?.[2] !== undefined && isObject(named) && Object.hasOwn(named, match[2]) ? named[match[2]] : undefined;
-  return isObject(found) ? found : part;
+/** The definition that a reference of the same schema names. */
+function definitionOf(reference: string, { $defs, definitions }: JsonObject): JsonObject | null {
+  const [, list, name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(reference) ?? [];
+  const named = list === '$defs' ? $defs : definitions;
+  const found = isObject(named) && Object.hasOwn(named, name) ? named[name] : undefined;
+  return isObject(found) ? found : null;
 }
 
-const outlineOf = ({ properties, required }: JsonObject): string => {
-  const names = namesIn(required);
-  const listed = names.length > 0 ? names : Object.keys(isObject(properties) ? properties : {});
-  return `{${listed.join(', ')}}`;
+const outlineOf = (part: JsonObject): string => {
+  const names = requiredIn(part);
+  return `{${(names.length > 0 ? names : Object.keys(propertiesIn(part))).join(', ')}}`;
 };
 
-const namesIn = (value: JsonValue | undefined): string[] =>
-  Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
+const propertiesIn = ({ properties }: JsonObject): JsonObject => (isObject(properties) ? properties : {});
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const requiredIn = ({ required }: JsonObject): string[] =>
+  Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];

@@ -1,21 +1,30 @@
-import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 
 /**
  * Translates Gemini's own schema words to JSON Schema: upper-case types become lower-case, and `nullable` becomes a second type. JSON
  * Schema itself stays unchanged (https://ai.google.dev/api/caching#Schema, read 2026-11-21).
  */
-export function fromGeminiSchema(schema: JsonObject): JsonObject {
-  const { nullable, ...rest } = schema;
-  const type = typeof rest.type === 'string' && geminiTypes.has(rest.type) ? rest.type.toLowerCase() : rest.type;
-  const withSchemas = Object.fromEntries(Object.entries(rest).map(([word, value]) => [word, inner(word, value)]));
-  if (type === undefined) return withSchemas;
-  return { ...withSchemas, type: nullable === true && typeof type === 'string' ? [type, 'null'] : type };
+export function fromGeminiSchema({ nullable, ...words }: JsonObject): JsonObject {
+  const schema = Object.fromEntries(Object.entries(words).map(([word, value]) => [word, inner(word, value)]));
+  return nullable === true ? orNull(schema) : schema;
+}
+
+/** A second type is not enough beside words that exclude null themselves. */
+function orNull(schema: JsonObject): JsonObject {
+  const { type, anyOf } = schema;
+  if (schema.enum !== undefined || schema.$ref !== undefined) return { anyOf: [schema, { type: 'null' }] };
+  return {
+    ...schema,
+    ...(type !== undefined && { type: [...new Set([type, 'null'].flat())] }),
+    ...(Array.isArray(anyOf) && { anyOf: [...anyOf, { type: 'null' }] }),
+  };
 }
 
 const geminiTypes: ReadonlySet<string> = new Set(['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL']);
 
 /** Translates schemas only: an `enum` or `default` that looks like a schema is data. */
 function inner(word: string, value: JsonValue): JsonValue {
+  if (word === 'type') return typeof value === 'string' && geminiTypes.has(value) ? value.toLowerCase() : value;
   if (word === 'properties' || word === '$defs' || word === 'definitions') {
     return isObject(value)
       ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, asSchema(one)]))
@@ -29,5 +38,3 @@ function inner(word: string, value: JsonValue): JsonValue {
 }
 
 const asSchema = (value: JsonValue): JsonValue => (isObject(value) ? fromGeminiSchema(value) : value);
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -288,7 +288,7 @@ describe('a Gemini schema', () => {
     ).toEqual({
       type: 'object',
       properties: {
-        type: { type: ['string', 'null'], enum: ['STRING'] },
+        type: { anyOf: [{ type: 'string', enum: ['STRING'] }, { type: 'null' }] },
         list: { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'string' }] } },
       },
       required: ['type'],

@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals';
+import { toAnthropicSchema } from '../../../src/adapters/chat/anthropic-schema.ts';
+import { plainToolSchema } from '../../../src/adapters/chat/plain-tool-schema.ts';
+import { fromGeminiSchema } from '../../../src/domain/chat/gemini-schema.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+
+const text = { type: 'string' };
+const whole = { type: 'integer' };
+const nothing = { type: 'null' };
+const closed = { additionalProperties: false };
+
+type Case = [what: string, schema: JsonObject, expected: JsonObject];
+
+describe('a schema for the structured outputs of Anthropic', () => {
+  it.each<Case>([
+    [
+      'an object or null',
+      { type: ['object', 'null'], properties: { a: text } },
+      { type: ['object', 'null'], properties: { a: text }, ...closed },
+    ],
+    [
+      'an object or null without properties',
+      { type: ['object', 'null'] },
+      { type: ['object', 'null'], properties: {}, ...closed },
+    ],
+    ['a text or null', { type: ['string', 'null'] }, { type: ['string', 'null'] }],
+    ['properties without a type', { properties: { a: text } }, { type: 'object', properties: { a: text }, ...closed }],
+    [
+      'a map',
+      { type: 'object', additionalProperties: whole },
+      { type: 'object', properties: {}, ...closed, description: '{additionalProperties: {"type":"integer"}}' },
+    ],
+    [
+      'a map of a described member',
+      {
+        type: 'object',
+        properties: { ages: { type: 'object', description: 'By name.', additionalProperties: whole } },
+      },
+      {
+        type: 'object',
+        properties: {
+          ages: {
+            type: 'object',
+            properties: {},
+            ...closed,
+            description: 'By name.\n\n{additionalProperties: {"type":"integer"}}',
+          },
+        },
+        ...closed,
+      },
+    ],
+    [
+      'an object that may have more members',
+      { type: 'object', properties: { a: text }, additionalProperties: true },
+      { type: 'object', properties: { a: text }, ...closed },
+    ],
+    ['one of two', { oneOf: [text, whole] }, { anyOf: [text, whole] }],
+    [
+      'two choices',
+      { anyOf: [text, whole], oneOf: [{ maxLength: 3 }, nothing] },
+      { anyOf: [text, whole], description: '{oneOf: [{"maxLength":3},{"type":"null"}]}' },
+    ],
+  ])('keeps or describes each constraint: %s', (_what, schema, expected) => {
+    expect(toAnthropicSchema(schema)).toEqual(expected);
+  });
+});
+
+describe('a schema in the words of Gemini that also takes null', () => {
+  const nullable = true;
+
+  it.each<Case>([
+    ['a text', { type: 'STRING', nullable }, { type: ['string', 'null'] }],
+    ['a list of types', { type: ['string', 'integer'], nullable }, { type: ['string', 'integer', 'null'] }],
+    ['a list with null', { type: ['string', 'null'], nullable }, { type: ['string', 'null'] }],
+    [
+      'some texts',
+      { type: 'STRING', enum: ['a', 'b'], nullable },
+      { anyOf: [{ type: 'string', enum: ['a', 'b'] }, nothing] },
+    ],
+    ['a choice', { anyOf: [{ type: 'STRING' }, { type: 'INTEGER' }], nullable }, { anyOf: [text, whole, nothing] }],
+    [
+      'a choice of objects',
+      { type: 'OBJECT', anyOf: [{ required: ['a'] }], nullable },
+      { type: ['object', 'null'], anyOf: [{ required: ['a'] }, nothing] },
+    ],
+    ['a reference', { $ref: '#/$defs/a', nullable }, { anyOf: [{ $ref: '#/$defs/a' }, nothing] }],
+    ['anything', { description: 'Anything.', nullable }, { description: 'Anything.' }],
+    ['not null', { type: 'STRING', nullable: false }, text],
+  ])('takes it as JSON Schema: %s', (_what, schema, expected) => {
+    expect(fromGeminiSchema(schema)).toEqual(expected);
+  });
+});
+
+describe('a property that several parts of the schema of a tool have', () => {
+  const circle = { type: 'object', properties: { kind: { const: 'circle' }, size: whole }, required: ['kind', 'size'] };
+  const square = { type: 'object', properties: { kind: { const: 'square' }, size: whole }, required: ['kind', 'size'] };
+  const kinds = { anyOf: [{ const: 'circle' }, { const: 'square' }] };
+
+  it.each<Case>([
+    ['anyOf', { anyOf: [circle, square] }, { kind: kinds, size: whole }],
+    ['oneOf', { oneOf: [circle, square] }, { kind: kinds, size: whole }],
+    [
+      'allOf',
+      { allOf: [{ properties: { size: { minimum: 1 } } }, { properties: { size: { maximum: 9 } } }] },
+      { size: { allOf: [{ minimum: 1 }, { maximum: 9 }] } },
+    ],
+    [
+      'a choice and the schema itself',
+      { properties: { kind: text }, oneOf: [circle, square] },
+      { kind: { allOf: [kinds, text] }, size: whole },
+    ],
+    [
+      'references',
+      { oneOf: [{ $ref: '#/$defs/circle' }, { $ref: '#/$defs/square' }], $defs: { circle, square } },
+      { kind: kinds, size: whole },
+    ],
+    [
+      'a reference to a reference',
+      { oneOf: [{ $ref: '#/$defs/alias' }, square], $defs: { alias: { $ref: '#/$defs/circle' }, circle } },
+      { kind: kinds, size: whole },
+    ],
+    ['a choice in a choice', { anyOf: [{ oneOf: [circle, square] }] }, { kind: kinds, size: whole }],
+    [
+      'a choice in allOf',
+      {
+        allOf: [{ $ref: '#/definitions/shape' }, { properties: { at: text } }],
+        definitions: { shape: { oneOf: [circle, square] } },
+      },
+      { kind: kinds, size: whole, at: text },
+    ],
+  ])('keeps each of its schemas: %s', (_what, schema, properties) => {
+    expect(plainToolSchema(schema)).toMatchObject({ type: 'object', properties });
+  });
+
+  it('is required if each alternative of a part requires it', () => {
+    expect(plainToolSchema({ allOf: [{ oneOf: [circle, square] }, { required: ['at'] }] })).toMatchObject({
+      required: ['kind', 'size', 'at'],
+      description: 'The arguments have one of these sets of properties: {kind, size} or {kind, size}.',
+    });
+  });
+
+  it('is read once from definitions that lead in a circle', () => {
+    const list: JsonObject = { anyOf: [{ $ref: '#/$defs/list' }, { properties: { end: text } }] };
+    expect(plainToolSchema({ ...list, $defs: { list, self: { $ref: '#/$defs/self' } } })).toMatchObject({
+      properties: { end: text },
+    });
+    expect(
+      plainToolSchema({ allOf: [{ $ref: '#/$defs/self' }], $defs: { self: { $ref: '#/$defs/self' } } }),
+    ).toMatchObject({ properties: {} });
+  });
+});
