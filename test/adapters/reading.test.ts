@@ -11,6 +11,7 @@ import { openaiWords } from '../../src/adapters/reading/openai-answers.ts';
 import { replicateWords } from '../../src/adapters/reading/replicate-answers.ts';
 import { runwayWords } from '../../src/adapters/reading/runway-answers.ts';
 import { seedanceWords } from '../../src/adapters/reading/seedance-answers.ts';
+import { problemOf } from '../../src/adapters/reading/problem.ts';
 import { shapeOf } from '../../src/adapters/reading/shape.ts';
 import { tollgateWords } from '../../src/adapters/reading/tollgate-answers.ts';
 import { xaiWords } from '../../src/adapters/reading/xai-answers.ts';
@@ -108,6 +109,52 @@ describe('an id of dots alone', () => {
       `/v1/videos/${id.replaceAll('.', '%2E')}/content`,
     ]);
     await Promise.all([egress.close(), caller.close(), replies.close()]);
+  });
+});
+
+describe('the error that a body tells', () => {
+  const members = ['error', 'errors', 'err', 'detail'];
+  const wells = [
+    '',
+    'none',
+    'None',
+    'null',
+    '0',
+    0,
+    200,
+    '200',
+    'ok',
+    'success',
+    false,
+    null,
+    [],
+    {},
+    ['none'],
+    [0, ''],
+  ];
+  it.each(members.flatMap((member) => wells.map((well) => ({ [member]: well }))))('is none in %j', (body) => {
+    expect(problemOf(body)).toBeNull();
+    expect(problemOf({ id: 'x', code: 0, message: 'ok', ...body })).toBeNull();
+  });
+
+  it.each<[object, object]>([
+    [{ error: 'It failed.' }, { prose: ['It failed.'] }],
+    [{ error: ['none', 'It failed.'] }, { prose: ['It failed.'] }],
+    [{ errors: [{ code: 0 }, { code: 'broken' }] }, { codes: ['broken'] }],
+    [{ error: 'nonexistent model' }, { prose: ['nonexistent model'] }],
+    [{ err: 17 }, { prose: ['17'] }],
+    [{ success: false }, { codes: ['unsuccessful'] }],
+    [{ code: 200, success: false }, { codes: ['unsuccessful'] }],
+    [{ code: 0, success: 'false', message: 'It failed.' }, { prose: ['It failed.'] }],
+    [{ code: 200, ok: false, error_code: 1102 }, { codes: ['1102'] }],
+    [{ code: 200, error_code: 1102 }, { codes: ['1102'] }],
+    [{ code: 1102, success: true }, { codes: ['1102'] }],
+  ])('is found in %j', (body, expected) => {
+    expect(problemOf(body)).toMatchObject(expected);
+  });
+
+  it('is none in a body that says that all went well', () => {
+    expect(problemOf({ code: 200, success: true, message: 'ok', data: { task_id: 'x' } })).toBeNull();
   });
 });
 

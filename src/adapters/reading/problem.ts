@@ -1,4 +1,5 @@
-import { fieldsOf, flagOf, isEmpty, isFields, asList, asText, type Fields } from './fields.ts';
+import { isObject } from '../../domain/json.ts';
+import { fieldsOf, flagOf, isEmpty, asList, asText, type Fields } from './fields.ts';
 
 /** An error that an answer tells, wherever it stands. */
 export interface Problem {
@@ -47,32 +48,32 @@ const goodCodes = /^(?:0+|200|20[0-9]|ok|success|succeeded|succeed|none|null)$/i
  */
 export function problemOf(json: unknown): Problem | null {
   const root = fieldsOf(json);
-  const parts = [root['error'], root['errors'], root['detail'], root['base_resp'], root['err']].filter(isErrorPart);
+  const parts = [root['error'], root['errors'], root['detail'], root['base_resp'], root['err']].flatMap((part) =>
+    asList(part).slice(0, partsMax).filter(isErrorPart),
+  );
   const problem: Problem = { codes: [], prose: [] };
-  for (const part of parts) for (const each of asList(part).slice(0, partsMax)) gather(each, problem);
+  for (const part of parts) gather(part, problem);
   if (parts.length > 0 || isProblem(root)) gather(root, problem, parts.length === 0 ? 1 : 0);
   const codes = [...new Set(problem.codes.filter((code) => !goodCodes.test(code)))];
   const prose = [...new Set(problem.prose)];
-  return codes.length + prose.length > 0 ? { codes, prose } : null;
+  if (codes.length + prose.length > 0) return { codes, prose };
+  return isUnsuccessful(root) ? { codes: ['unsuccessful'], prose } : null;
 }
 const partsMax = 10;
 
 /** A part for errors that tells one: not empty, not `false`, and not the code of a success. */
 function isErrorPart(part: unknown): boolean {
-  if (isEmpty(part) || part === false || part === 0) return false;
-  if (!isFields(part)) return true;
+  if (isEmpty(part) || part === false) return false;
+  if (!isObject(part)) return !goodCodes.test(asText(part) ?? '');
   const codes = codesIn(part);
   return codes.length === 0 ? proseIn(part).length > 0 : codes.some((code) => !goodCodes.test(code));
 }
 
 /** A body that is an error itself: `{"code": 1102, "message": "…"}`, `{"success": false, …}`, `{"message": "…"}`. */
 function isProblem(root: Fields): boolean {
-  const [code] = [asText(root['code']), asText(root['error_code']), asText(root['errorCode'])].filter(
-    (each) => each !== undefined,
-  );
-  if (code !== undefined) return !goodCodes.test(code);
-  if (flagOf(root['success']) === false || flagOf(root['ok']) === false || asText(root['type']) === 'error')
-    return true;
+  if (isUnsuccessful(root) || asText(root['type']) === 'error') return true;
+  const codes = [root['code'], root['error_code'], root['errorCode']].map(asText).filter((code) => code !== undefined);
+  if (codes.length > 0) return codes.some((code) => !goodCodes.test(code));
   const filledKeys = Object.keys(root).filter(
     (key) => !isEmpty(root[key]) && !/^(?:request|trace|log)_?id$/i.test(key),
   );
@@ -83,6 +84,8 @@ function isProblem(root: Fields): boolean {
   );
 }
 
+const isUnsuccessful = (root: Fields): boolean => flagOf(root['success']) === false || flagOf(root['ok']) === false;
+
 function gather(value: unknown, { codes, prose }: Problem, depth = 0): void {
   const text = asText(value);
   if (text !== undefined) return void prose.push(text);
@@ -92,7 +95,7 @@ function gather(value: unknown, { codes, prose }: Problem, depth = 0): void {
   if (depth < 2)
     for (const key of ['error', 'metadata', 'details'] as const) {
       for (const each of asList(fields[key]).slice(0, partsMax))
-        if (isFields(each)) gather(each, { codes, prose }, depth + 1);
+        if (isObject(each)) gather(each, { codes, prose }, depth + 1);
     }
 }
 
