@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { PollResult, UpstreamOutput } from '../../domain/channels/upstream.ts';
-import type { UpstreamCall, UpstreamCaller } from '../upstream/call-upstream.ts';
+import type { CallOutcome, UpstreamCall, UpstreamCaller } from '../upstream/call-upstream.ts';
 import type { Adapter, CallOptions, ProviderRef, SubmitResult, Upstream } from '../channel.ts';
-import { toSubmit, type FailedAnswer, type OutcomeVerdict } from '../upstream/classify-outcome.ts';
+import { toSubmit, unanswered, type FailedAnswer, type OutcomeVerdict } from '../upstream/classify-outcome.ts';
 import { onProviderJob } from '../upstream/family-calls.ts';
 import { readMediaOutcome } from './media-outcome.ts';
 import { failedPoll, unreadableReference } from './poll.ts';
@@ -73,10 +73,13 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
     ): Promise<SubmitResult> => {
       const limits = { signal, headersMs, timeoutMs, bodyBytesMax: inlineJsonBytesMax };
       const outcome = await call(upstream, { method: 'POST', ...submission, ...limits });
+      if (outcome.kind !== 'answered') return toSubmit(unanswered(outcome));
+      const { status } = outcome;
       const attempt = toSubmit(readMediaOutcome(outcome, unlessError(read, answers), answers.error));
       if (attempt.kind !== 'ok') return attempt;
-      if (attempt.value === 'withheld') return refusedAttempt({ code: 'content_policy_violation', detail: 'withheld' });
-      return attempt.value.length > 0 ? { kind: 'done', outputs: attempt.value } : failedAttempt(noOutput);
+      const { value } = attempt;
+      if (value === 'withheld') return refusedJob(status, { code: 'content_policy_violation', detail: 'withheld' });
+      return value.length > 0 ? { kind: 'done', outputs: value } : failedJob(status, noOutput);
     },
 
     /** `pollMedia` of a family that answers with the state of the job. */
@@ -92,20 +95,23 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
   };
 }
 
-const failedAttempt = (detail: string) =>
-  ({ kind: 'transient', errorClass: 'job_failed', detail: `HTTP 200, ${detail}`, status: 200 }) as const;
-const refusedAttempt = ({ code, detail }: Pick<Extract<PollResult, { kind: 'refused' }>, 'code' | 'detail'>) => {
+const failedJob = (status: number, detail: string) =>
+  ({ kind: 'transient', errorClass: 'job_failed', detail: `HTTP ${status}, ${detail}`, status }) as const;
+const refusedJob = (
+  status: number,
+  { code, detail }: Pick<Extract<PollResult, { kind: 'refused' }>, 'code' | 'detail'>,
+) => {
   const errorClass = code === 'content_policy_violation' ? 'content_policy' : 'rejected';
-  return { kind: 'refused', code, errorClass, detail: `HTTP 200, ${detail}`, status: 200 } as const;
+  return { kind: 'refused', code, errorClass, detail: `HTTP ${status}, ${detail}`, status } as const;
 };
 
-/** Results that are there count. Without any, an error that the same answer tells decides. */
+/** Results that are there count. Without any, an error that the same answer tells decides: null lets the reader of errors have it. */
 const unlessError =
-  (read: ResultReader, { error }: MediaAnswers) =>
-  (json: unknown): UpstreamOutput[] | FailedAnswer | 'withheld' | null => {
+  (read: ResultReader, { error }: MediaAnswers): ResultReader =>
+  (json) => {
     const value = read(json);
-    const isThere = Array.isArray(value) && value.length > 0;
-    return isThere || value === null || error(json, 200) === null ? value : null;
+    if (Array.isArray(value) && value.length > 0) return value;
+    return error(json, 200) === null ? value : null;
   };
 
 /**
@@ -113,16 +119,17 @@ const unlessError =
  * then the id. Without an id, the results or the failure that the answer shows still decide.
  */
 export function submitResult(
-  outcome: Parameters<typeof readMediaOutcome>[0],
+  outcome: CallOutcome,
   toProviderRef: (id: string) => ProviderRef,
   answers: MediaAnswers,
   mayWait: boolean,
 ): SubmitResult {
+  if (outcome.kind !== 'answered') return toSubmit(unanswered(outcome));
   const read = (json: unknown): Submitted | null => {
     const id = answers.providerJobId(json);
     const state = answers.state(json);
-    const isAccepted = id !== undefined && state !== 'unnamed' && state !== 'unknown';
-    if (!isAccepted && answers.error(json, 200) !== null) return null;
+    const hasKnownState = state !== 'unnamed' && state !== 'unknown';
+    if (!(id !== undefined && hasKnownState) && answers.error(json, 200) !== null) return null;
     if (id !== undefined && !mayWait) return { providerRef: toProviderRef(id) };
     const end = toEnd(answers.result(json));
     if (id === undefined) return end && { end };
@@ -133,7 +140,8 @@ export function submitResult(
   const { providerRef, end } = attempt.value;
   if (end?.kind === 'done') return { kind: 'done', outputs: end.outputs, ...(providerRef && { providerRef }) };
   if (providerRef) return { kind: 'ok', value: providerRef };
-  return end?.kind === 'refused' ? refusedAttempt(end) : failedAttempt(end?.detail ?? noOutput);
+  const { status } = outcome;
+  return end?.kind === 'refused' ? refusedJob(status, end) : failedJob(status, end?.detail ?? noOutput);
 }
 
 interface Submitted {

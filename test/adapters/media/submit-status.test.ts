@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createUpstreamCaller, type UpstreamCaller } from '../../../src/adapters/upstream/call-upstream.ts';
+import { createAdapters } from '../../../src/adapters/registry.ts';
+import { createReplyServer, type ReplyServer } from '../reply-server.ts';
+
+describe.each([200, 201, 202])('a submit that is answered with %d', (status) => {
+  let replies: ReplyServer;
+  let caller: UpstreamCaller;
+  beforeAll(async () => {
+    replies = await createReplyServer();
+    caller = createUpstreamCaller();
+  });
+  afterAll(() => Promise.all([caller.close(), replies.close()]));
+
+  const submit = (family: string, type: 'image' | 'video', body: object) => {
+    replies.answer({ status, body });
+    const upstream = { channelId: 'c', baseUrl: replies.url, credential: 'a:b' };
+    const request = { type, model: 'm', prompt: 'a fox', parameters: {}, idempotencyKey: 'att_1' };
+    const options = { signal: AbortSignal.timeout(60_000) };
+    return createAdapters(caller)[family]?.submitMedia?.(upstream, request, options);
+  };
+  const failed = { kind: 'transient', errorClass: 'job_failed' };
+  const refused = { kind: 'refused', code: 'content_policy_violation' };
+
+  it.each<[string, 'image' | 'video', object, object]>([
+    ['dashscope', 'video', { output: { task_status: 'FAILED' } }, failed],
+    ['kling', 'video', { code: 0, data: { task_status: 'failed' } }, failed],
+    [
+      'kling',
+      'image',
+      { code: 0, data: { task_status: 'failed', task_status_msg: 'Failure to pass the risk control system' } },
+      refused,
+    ],
+    ['minimax', 'video', { task: { status: 'failed' } }, failed],
+    ['openai', 'video', { status: 'failed' }, failed],
+    ['openai', 'image', { data: [] }, failed],
+    ['replicate', 'video', { status: 'failed' }, failed],
+    ['runway', 'video', { status: 'FAILED' }, failed],
+    ['runway', 'video', { status: 'FAILED', failureCode: 'SAFETY.INPUT.TEXT' }, refused],
+    ['seedance', 'video', { status: 'failed' }, failed],
+    ['xai', 'video', { status: 'failed' }, failed],
+    ['xai', 'image', { data: [] }, failed],
+    ['xai', 'image', { data: [{ respect_moderation: false, url: 'https://a.test/b.png' }] }, refused],
+  ])('tells of a failure with that status: %s, %s %j', async (family, type, body, expected) => {
+    expect(await submit(family, type, body)).toMatchObject({
+      ...expected,
+      status,
+      detail: expect.stringMatching(new RegExp(`^HTTP ${status}\\b`)),
+    });
+  });
+});
