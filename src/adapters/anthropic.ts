@@ -79,7 +79,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
     chatStream: chatStreamBy(
       () => '/messages',
       (request) => ({ ...toBody(request), stream: true }),
-      { events: () => anthropicEvents({ toUsage }), reply: toReply },
+      { events: () => anthropicEvents(toUsage), reply: toReply },
     ),
     probe: probeBy('/models', ProviderModelList),
     listModels: modelListBy(

@@ -17,20 +17,10 @@ import { optionalNamesIn, optionalFieldsOf } from '../domain/chat/optional-param
 import { isEffort, thinkingBudget, type Effort } from '../domain/chat/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
-import {
-  callIdOr,
-  tokenCount,
-  objectIn,
-  ownObject,
-  splitSystem,
-  toTurns,
-  filesAfterResults,
-  kindOf,
-} from './chat/chat-call.ts';
+import { tokenCount, objectIn, ownObject, splitSystem, toTurns, filesAfterResults, kindOf } from './chat/chat-call.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { FailedAnswer } from './upstream/classify-outcome.ts';
-import { finishMeaning, geminiFinishWords } from './chat/finish-words.ts';
-import { geminiEvents, isFailedAnswer } from './chat/gemini-stream.ts';
+import { geminiEnd, geminiEvents, toCall } from './chat/gemini-stream.ts';
 import { readGeminiError } from './upstream/gemini-error.ts';
 import { authorization, geminiMedia } from './media/gemini-media.ts';
 
@@ -71,7 +61,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
     chatStream: chatStreamBy(
       ({ model }) => `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
       toBody,
-      { events: () => geminiEvents({ toUsage }), reply: toReply },
+      { events: () => geminiEvents(toUsage), reply: toReply },
     ),
     probe: probeBy('/models?pageSize=1', ModelList),
     listModels: modelListBy('/models?pageSize=1000', ModelList, ({ models, nextPageToken: token }) => ({
@@ -234,13 +224,7 @@ const Part = z.object({
   text: z.string().optional(),
   thought: z.boolean().nullish(),
   thoughtSignature: z.string().nullish(),
-  functionCall: z
-    .object({
-      id: z.string().nullish(),
-      name: z.string().min(1),
-      args: z.record(z.string(), z.json()).nullish(),
-    })
-    .optional(),
+  functionCall: z.unknown().optional(),
 });
 const Candidate = z.object({
   content: z.object({ parts: z.array(Part).nullish() }).nullish(),
@@ -267,28 +251,19 @@ function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
   const parts = allParts.filter(({ thought }) => thought !== true);
   const thoughts = allParts.flatMap(({ thought, text }) => (thought === true && text ? [text] : []));
   const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
-  const toolCalls = parts.flatMap(({ functionCall: call, thoughtSignature }) =>
-    call
-      ? [
-          {
-            id: callIdOr(call.id),
-            name: call.name,
-            arguments: JSON.stringify(call.args ?? {}),
-            ...(thoughtSignature && { signature: thoughtSignature }),
-          },
-        ]
-      : [],
-  );
+  const calls = allParts.map(toCall);
+  if (calls.includes(null)) return null;
+  const toolCalls = calls.flatMap((call) => call ?? []);
   const hasContent = texts.some((text) => text !== '') || toolCalls.length > 0;
-  const reason = finishMeaning(geminiFinishWords, candidate.finishReason);
-  if (reason === null && texts.length === 0 && toolCalls.length === 0) return null;
-  if (reason !== null && isFailedAnswer(reason, hasContent)) return new FailedAnswer(candidate.finishReason ?? '');
+  const end = geminiEnd(candidate.finishReason, hasContent);
+  if (end instanceof FailedAnswer) return end;
+  if (end === null && texts.length === 0 && toolCalls.length === 0) return null;
   return {
     content: texts.length > 0 ? texts.join('') : null,
     ...(thoughts.length > 0 && { reasoning: thoughts.join('') }),
     refusal: null,
     toolCalls,
-    finishReason: reason ?? 'stop',
+    finishReason: end ?? 'stop',
     usage: toUsage(reply.usageMetadata, hasContent),
   };
 }

@@ -63,7 +63,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
     ...openaiMedia(caller),
     chat: chatBy(pathOf, (request) => (usesResponses(request) ? toResponsesBody(request) : toBody(request)), replyOf),
     chatStream: chatStreamBy(pathOf, toStreamBody, {
-      events: (request) => (usesResponses(request) ? responsesEvents() : openaiEvents({ toUsage })),
+      events: (request) => (usesResponses(request) ? responsesEvents() : openaiEvents(toUsage)),
       reply: replyOf,
     }),
     probe: probeBy('/models', ProviderModelList),

@@ -1,59 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/adapters/upstream/call-upstream.ts';
-import { ChatStreamBroken, type Adapter } from '../../src/adapters/channel.ts';
-import { collectReply } from '../../src/adapters/chat/chat-events.ts';
-import { createAdapters } from '../../src/adapters/registry.ts';
-import type { ChatReply, UpstreamChat } from '../../src/domain/chat/chat.ts';
+import type { ChatReply } from '../../src/domain/chat/chat.ts';
 import type { Attempt } from '../../src/domain/channels/upstream.ts';
-import { beginEvents, familyWires, type FamilyName } from '../support/family-wires.ts';
-import { createReplyServer, type ReplyServer } from './reply-server.ts';
+import { familyWires, type FamilyName } from '../support/family-wires.ts';
+import { openFamilyAnswers, type FamilyAnswers } from './family-answers.ts';
 
-let replies: ReplyServer;
-let caller: UpstreamCaller;
+let answers: FamilyAnswers;
 beforeAll(async () => {
-  replies = await createReplyServer();
-  caller = createUpstreamCaller();
+  answers = await openFamilyAnswers();
 });
-afterAll(async () => {
-  await caller.close();
-  await replies.close();
-});
+afterAll(() => answers.close());
 
-/** Long enough that no test ends by it. */
-const limits = { firstByteMs: 60_000, idleMs: 60_000, wholeMs: 60_000 };
-const upstream = () => ({ channelId: 'c', baseUrl: replies.url, credential: 'x' });
-const requestTo = (family: FamilyName): UpstreamChat => ({
-  model: 'm',
-  messages: [{ role: 'user', content: 'hello' }],
-  tools: [],
-  maxTokens: 200,
-  extra: {},
-  ...(family === 'responses' && { traits: { api: 'responses' } }),
-});
-const adapterOf = (family: FamilyName): Adapter => createAdapters(caller)[familyWires[family].adapter] ?? {};
-
-/** The outcome of a streamed answer that `send` writes. */
-async function streamed(family: FamilyName, send: (response: ServerResponse) => void): Promise<Attempt<ChatReply>> {
-  replies.answer((_request, response) => {
-    beginEvents(response);
-    send(response);
-  });
-  const signal = new AbortController().signal;
-  const attempt = await adapterOf(family).chatStream?.(upstream(), requestTo(family), { limits, signal });
-  if (attempt?.kind !== 'ok') return attempt ?? Promise.reject(new Error('no stream'));
-  try {
-    return { kind: 'ok', value: await collectReply(attempt.value) };
-  } catch (error) {
-    if (error instanceof ChatStreamBroken) return error.attempt;
-    throw error;
-  }
-}
-
-async function whole(family: FamilyName, body: object, status = 200): Promise<Attempt<ChatReply>> {
-  replies.answer({ status, body });
-  return (await adapterOf(family).chat?.(upstream(), requestTo(family), {})) ?? Promise.reject(new Error('no chat'));
-}
+const streamed: FamilyAnswers['streamed'] = (...args) => answers.streamed(...args);
+const whole: FamilyAnswers['whole'] = (...args) => answers.whole(...args);
 
 const event = (json: object): string => `data: ${JSON.stringify(json)}\n\n`;
 const usage = { input: 10, output: 20 };

@@ -4,25 +4,31 @@ import { callIdOr } from './chat-call.ts';
 import type { EventReader } from './chat-events.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
 import { anthropicFinishWords, finishMeaning } from './finish-words.ts';
-import { indexIn, fieldsIn, textIn, type EventFields } from './event-fields.ts';
+import { indexIn, fieldsIn, mergedFields, textIn, type EventFields } from './event-fields.ts';
 
-interface AnthropicWords {
-  toUsage: (json: unknown) => ChatUsage | null;
-}
+type ToUsage = (json: unknown) => ChatUsage | null;
 
 /** The blocks of one answer that are not over with one event, by their number among all blocks. */
 interface OpenBlocks {
-  /** Our number of each tool call: we count the calls alone. */
-  calls: Map<number, number>;
+  calls: Map<number, OpenCall>;
   thoughts: Map<number, { text: string; signature: string }>;
+  /** The last thought has no signature that would end it. */
+  hasUnsigned: boolean;
+}
+interface OpenCall {
+  /** Our number of the call: we count the calls alone. */
+  index: number;
+  /** The arguments that came with its name. They count if no pieces follow. */
+  input: EventFields;
+  hasPieces: boolean;
 }
 
 /**
  * The events of a streamed message (https://platform.claude.com/docs/en/build-with-claude/streaming, read 2026-11-22). `message_start`
  * has the count of the input, `message_delta` that of the output; the output count of the first is a placeholder.
  */
-export const anthropicEvents = (words: AnthropicWords): EventReader => {
-  const blocks: OpenBlocks = { calls: new Map(), thoughts: new Map() };
+export const anthropicEvents = (toUsage: ToUsage): EventReader => {
+  const blocks: OpenBlocks = { calls: new Map(), thoughts: new Map(), hasUnsigned: false };
   let input: EventFields = {};
   let isOver = false;
   return {
@@ -32,7 +38,7 @@ export const anthropicEvents = (words: AnthropicWords): EventReader => {
       switch (event?.type) {
         case 'message_start': {
           input = fieldsIn(fieldsIn(event.message)?.usage) ?? {};
-          const usage = words.toUsage({ ...input, output_tokens: null });
+          const usage = toUsage({ ...input, output_tokens: null });
           return usage ? [{ kind: 'usage', usage }] : [];
         }
         case 'content_block_start':
@@ -42,7 +48,7 @@ export const anthropicEvents = (words: AnthropicWords): EventReader => {
         case 'content_block_stop':
           return endOfBlock(event, blocks);
         case 'message_delta':
-          return endOfMessage(event, input, words);
+          return endOfMessage(event, input, toUsage);
         case 'message_stop':
           isOver = true;
           return [];
@@ -56,7 +62,8 @@ export const anthropicEvents = (words: AnthropicWords): EventReader => {
   };
 };
 
-function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): ChatDelta[] | null {
+function startOfBlock(event: EventFields, blocks: OpenBlocks): ChatDelta[] | null {
+  const { calls, thoughts } = blocks;
   const block = fieldsIn(event.content_block);
   const blockIndex = indexIn(event.index);
   switch (block?.type) {
@@ -67,7 +74,7 @@ function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): Chat
     case 'thinking': {
       const text = textIn(block.thinking) ?? '';
       if (blockIndex !== undefined) thoughts.set(blockIndex, { text, signature: textIn(block.signature) ?? '' });
-      return text === '' ? [] : [{ kind: 'reasoning', text }];
+      return thoughtPiece(text, blocks);
     }
     case 'redacted_thinking': {
       const signature = textIn(block.data);
@@ -78,7 +85,7 @@ function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): Chat
       const [id, name] = [textIn(block.id), textIn(block.name)];
       if (name === undefined || blockIndex === undefined) return null;
       const index = calls.size;
-      calls.set(blockIndex, index);
+      calls.set(blockIndex, { index, input: fieldsIn(block.input) ?? {}, hasPieces: false });
       return [{ kind: 'tool_call', index, id: callIdOr(id), name, arguments: '' }];
     }
     default:
@@ -86,43 +93,55 @@ function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): Chat
   }
 }
 
-function pieceOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): ChatDelta[] {
+function pieceOfBlock(event: EventFields, blocks: OpenBlocks): ChatDelta[] {
   const delta = fieldsIn(event.delta);
   const blockIndex = indexIn(event.index) ?? -1;
-  const thought = thoughts.get(blockIndex);
+  const thought = blocks.thoughts.get(blockIndex);
   switch (delta?.type) {
     case 'text_delta':
       return [{ kind: 'text', text: textIn(delta.text) ?? '' }];
     case 'thinking_delta': {
       const text = textIn(delta.thinking) ?? '';
       if (thought) thought.text += text;
-      return [{ kind: 'reasoning', text }];
+      return thoughtPiece(text, blocks);
     }
     case 'signature_delta':
       if (thought) thought.signature = textIn(delta.signature) ?? '';
       return [];
     case 'input_json_delta': {
-      const index = calls.get(blockIndex);
+      const call = blocks.calls.get(blockIndex);
+      const text = textIn(delta.partial_json);
       // Arguments of a tool that the provider itself runs are none of ours.
-      return index === undefined ? [] : [{ kind: 'tool_call', index, arguments: textIn(delta.partial_json) ?? '' }];
+      if (!call || text === undefined) return [];
+      call.hasPieces = true;
+      return [{ kind: 'tool_call', index: call.index, arguments: text }];
     }
     default:
       return [];
   }
 }
 
-function endOfBlock({ index }: EventFields, { thoughts }: OpenBlocks): ChatDelta[] {
-  const thought = thoughts.get(indexIn(index) ?? -1);
-  if (!thought || thought.signature === '') return [];
-  return [{ kind: 'signed_thought', thought: { kind: 'anthropic', ...thought } }];
+/** Thoughts are parted by a blank line, as in a whole answer, unless a signature parts them. */
+function thoughtPiece(text: string, blocks: OpenBlocks): ChatDelta[] {
+  if (text === '') return [];
+  const separator = blocks.hasUnsigned ? '\n\n' : '';
+  blocks.hasUnsigned = false;
+  return [{ kind: 'reasoning', text: separator + text }];
 }
 
-function endOfMessage(
-  event: EventFields,
-  input: EventFields,
-  words: AnthropicWords,
-): ChatDelta[] | FailedAnswer | null {
-  const usage = words.toUsage({ ...input, output_tokens: null, ...fieldsIn(event.usage) });
+function endOfBlock({ index }: EventFields, blocks: OpenBlocks): ChatDelta[] {
+  const blockIndex = indexIn(index) ?? -1;
+  const call = blocks.calls.get(blockIndex);
+  if (call && !call.hasPieces) return [{ kind: 'tool_call', index: call.index, arguments: JSON.stringify(call.input) }];
+  const thought = blocks.thoughts.get(blockIndex);
+  if (!thought) return [];
+  if (thought.signature !== '') return [{ kind: 'signed_thought', thought: { kind: 'anthropic', ...thought } }];
+  blocks.hasUnsigned ||= thought.text !== '';
+  return [];
+}
+
+function endOfMessage(event: EventFields, input: EventFields, toUsage: ToUsage): ChatDelta[] | FailedAnswer | null {
+  const usage = toUsage(mergedFields({ ...input, output_tokens: null }, fieldsIn(event.usage) ?? {}));
   const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
   const delta = fieldsIn(event.delta);
   const reason = finishMeaning(anthropicFinishWords, delta?.stop_reason);

@@ -2,10 +2,11 @@ import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 import { AnswerLimit, limitedReply } from '../../domain/chat/answer-limit.ts';
 import { CallArguments, mustBeWhole, reasonWithCalls } from '../../domain/chat/call-arguments.ts';
-import type { ChatReply } from '../../domain/chat/chat.ts';
+import type { ChatReply, FinishReason } from '../../domain/chat/chat.ts';
 import { ReplyCollector, toDeltas, type ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { Attempt, Trouble } from '../../domain/channels/upstream.ts';
 import type { CallOutcome } from '../upstream/upstream-request.ts';
+import { fieldsIn } from './event-fields.ts';
 import { ChatStreamBroken, type ChatStream, type TakePieces } from '../channel.ts';
 import {
   classifyChat,
@@ -15,6 +16,7 @@ import {
   mayReportError,
   type ReadError,
 } from '../upstream/classify-outcome.ts';
+import { problemOf } from '../reading/problem.ts';
 import { StreamCut, type UpstreamStream } from '../upstream/stream-upstream.ts';
 
 /** Reads the events of one answer in the format of a family. It may keep state between them. */
@@ -26,6 +28,8 @@ export interface EventReader {
   read(json: unknown): ChatDelta[] | 'blocked' | FailedAnswer | null;
   /** Whether the event that was read last is the last one of the family's protocol. A family without such an event has no such method. */
   isOver?(): boolean;
+  /** Whether pieces are held back for a part that has not come, such as the name of a call. An answer that ends so is none. */
+  lacksPart?(): boolean;
 }
 
 /** Far above any piece of text, and small enough that 2,000 streams of a hostile provider do not fill the memory. */
@@ -178,13 +182,30 @@ class ChatEvents implements ChatStream {
   }
 
   #finish(piece: Extract<ChatDelta, { kind: 'finish' }>): boolean {
-    if (piece.isCut !== true && mustBeWhole(piece.reason) && this.#calls.areCut) {
-      this.#end = this.#unreadable('the arguments of a tool call were cut');
+    const lack = piece.isCut === true ? null : this.#lackAt(piece.reason);
+    if (lack !== null) {
+      this.#end = this.#unreadable(lack);
       return false;
     }
     this.#seen.finish = true;
-    this.#pieces.push({ ...piece, reason: reasonWithCalls(piece.reason, !this.#calls.isEmpty) });
+    this.#pieces.push(...this.#ended(piece));
     return true;
+  }
+
+  /** What a whole answer would have and this one has not; null if nothing. */
+  #lackAt(reason: FinishReason): string | null {
+    if (this.#reader.lacksPart?.()) return 'a tool call has no name';
+    return mustBeWhole(reason) && this.#calls.areCut ? 'the arguments of a tool call were cut' : null;
+  }
+
+  /** The last pieces. A call that ends without any arguments has an empty object of them, as in a whole answer. */
+  #ended(piece: Extract<ChatDelta, { kind: 'finish' }>): ChatDelta[] {
+    const isWhole = piece.isCut !== true && mustBeWhole(piece.reason);
+    const empty = isWhole ? this.#calls.withoutText : [];
+    return [
+      ...empty.map((index) => ({ kind: 'tool_call' as const, index, arguments: '{}' })),
+      { ...piece, reason: reasonWithCalls(piece.reason, !this.#calls.isEmpty) },
+    ];
   }
 
   #read(data: string): ChatDelta[] | ChatStreamBroken {
@@ -194,7 +215,7 @@ class ChatEvents implements ChatStream {
     } catch {
       return this.#unreadable('an event is not JSON');
     }
-    const words = mayReportError(json) ? this.#readError(json) : null;
+    const words = mayReportError(json) ? (this.#readError(json) ?? unknownError(json)) : null;
     if (words !== null) return new ChatStreamBroken(inBandError(json, words));
     const pieces = this.#reader.read(json);
     if (pieces === null) return this.#unreadable('an unexpected event');
@@ -213,9 +234,17 @@ class ChatEvents implements ChatStream {
     if (this.#seen.finish) return;
     if (end === 'closed' || !this.#seen.content) throw this.#unreadable('the stream ended without a reason');
     // Some compatible servers leave the reason out. `[DONE]` after some text means the same.
-    if (this.#calls.areCut) throw this.#unreadable('the arguments of a tool call were cut');
-    await take([{ kind: 'finish', reason: reasonWithCalls('stop', !this.#calls.isEmpty) }]);
+    const lack = this.#lackAt('stop');
+    if (lack !== null) throw this.#unreadable(lack);
+    await take(this.#ended({ kind: 'finish', reason: 'stop' }));
   }
+}
+
+/** The codes of an error in a form that its family is not known to send; null if the event tells none. */
+function unknownError(json: unknown): string[] | null {
+  const problem = problemOf(json);
+  if (problem) return problem.codes;
+  return fieldsIn(json)?.type === 'error' ? [] : null;
 }
 
 const blocked = (): ChatStreamBroken =>

@@ -1,3 +1,5 @@
+import { isObject } from '../../domain/json.ts';
+
 /**
  * Reads members of an event's JSON. Events come hundreds of times a second for each answer, and a schema would cost more than the rest
  * of the work on one.
@@ -5,8 +7,7 @@
 export type EventFields = Readonly<Record<string, unknown>>;
 
 /** The value as an object, or null. */
-export const fieldsIn = (value: unknown): EventFields | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as EventFields) : null;
+export const fieldsIn = (value: unknown): EventFields | null => (isObject(value) ? value : null);
 
 /** The objects of a list. Other elements, and a value that is no list, are left out. */
 export const fieldsInEach = (value: unknown): readonly EventFields[] =>
@@ -25,3 +26,13 @@ export const textIn = (value: unknown): string | undefined =>
 /** The value as an index. */
 export const indexIn = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+
+/** An object with the members of a later one. A null of the later one says nothing, so the earlier member stays. */
+export function mergedFields(before: EventFields, later: EventFields): EventFields {
+  const named = Object.entries(later).filter(([, value]) => value !== null && value !== undefined);
+  const merged = named.map(([name, value]): [string, unknown] => {
+    const [fields, earlier] = [fieldsIn(value), fieldsIn(before[name])];
+    return [name, fields && earlier ? mergedFields(earlier, fields) : value];
+  });
+  return { ...before, ...Object.fromEntries(merged) };
+}

@@ -1,22 +1,19 @@
-import type { ChatReply, ToolCall } from '../../domain/chat/chat.ts';
+import type { ChatReply, FinishReason, ToolCall } from '../../domain/chat/chat.ts';
 import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import { callIdOr } from './chat-call.ts';
 import type { EventReader } from './chat-events.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
-import { finishMeaning, geminiFinishWords, type FinishMeaning } from './finish-words.ts';
-import { fieldsIn, fieldsInEach, firstFieldsIn, textIn, type EventFields } from './event-fields.ts';
-
-interface GeminiWords {
-  toUsage: (json: unknown, hasContent: boolean) => ChatReply['usage'];
-}
+import { finishMeaning, geminiFinishWords } from './finish-words.ts';
+import { fieldsIn, fieldsInEach, firstFieldsIn, mergedFields, textIn, type EventFields } from './event-fields.ts';
 
 /**
  * The responses of `streamGenerateContent?alt=sse` (https://ai.google.dev/api/generate-content, read 2026-11-22). Each has the next parts
  * of the answer, and the counts so far. A function call comes whole.
  */
-export const geminiEvents = (words: GeminiWords): EventReader => {
+export const geminiEvents = (toUsage: (json: unknown, hasContent: boolean) => ChatReply['usage']): EventReader => {
   let calls = 0;
   let hasContent = false;
+  let counts: EventFields = {};
   return {
     read(json) {
       const response = fieldsIn(json);
@@ -25,44 +22,49 @@ export const geminiEvents = (words: GeminiWords): EventReader => {
       if (!candidate && fieldsIn(response.promptFeedback)?.blockReason) return 'blocked';
       const deltas: ChatDelta[] = [];
       for (const part of fieldsInEach(fieldsIn(candidate?.content)?.parts)) {
-        const delta = toDelta(part, calls);
-        if (delta?.kind === 'tool_call') calls += 1;
+        const call = toCall(part);
+        if (call === null) return null;
+        const delta = call ? { kind: 'tool_call' as const, index: calls, ...call } : toText(part);
+        if (call) calls += 1;
         if (delta) deltas.push(delta);
         if (delta && delta.kind !== 'reasoning') hasContent = true;
       }
-      const usage = words.toUsage(response.usageMetadata, hasContent);
+      const reported = fieldsIn(response.usageMetadata);
+      if (reported) counts = mergedFields(counts, reported);
+      const usage = reported && toUsage(counts, hasContent);
       if (usage) deltas.push({ kind: 'usage', usage });
-      const reason = finishMeaning(geminiFinishWords, candidate?.finishReason);
-      if (reason === null) return deltas;
-      if (isFailedAnswer(reason, hasContent)) return new FailedAnswer(String(candidate?.finishReason));
-      deltas.push({ kind: 'finish', reason: reason ?? 'stop' });
+      const end = geminiEnd(candidate?.finishReason, hasContent);
+      if (end instanceof FailedAnswer) return end;
+      if (end) deltas.push({ kind: 'finish', reason: end });
       return deltas;
     },
   };
 };
 
-/** Whether an answer with this reason is none. A word without a meaning (OTHER, NO_IMAGE) beside content is no failure. */
-export const isFailedAnswer = (
-  reason: FinishMeaning | undefined,
-  hasContent: boolean,
-): reason is 'failed' | 'malformed' | undefined =>
-  reason === 'failed' || reason === 'malformed' || (reason === undefined && !hasContent);
-
-function toDelta(part: EventFields, calls: number): ChatDelta | null {
-  const called = fieldsIn(part.functionCall);
-  const name = textIn(called?.name);
-  if (called && name !== undefined) return { kind: 'tool_call', index: calls, ...toCall(called, name, part) };
-  const text = textIn(part.text);
-  if (text === undefined) return null;
-  return { kind: part.thought === true ? 'reasoning' : 'text', text };
+/** How an answer with this word ends; null if it goes on. A word without a meaning (OTHER, NO_IMAGE) is a failure if nothing was written. */
+export function geminiEnd(word: unknown, hasContent: boolean): FinishReason | FailedAnswer | null {
+  const meaning = finishMeaning(geminiFinishWords, word);
+  if (meaning === 'failed' || meaning === 'malformed') return new FailedAnswer(String(word));
+  if (meaning !== undefined) return meaning;
+  return hasContent ? 'stop' : new FailedAnswer(String(word));
 }
 
-function toCall(called: EventFields, name: string, part: EventFields): ToolCall {
-  const signature = textIn(part.thoughtSignature);
+/** The call in a part; undefined if it has none. Null for a call without a name or with other arguments than an object: the answer is none. */
+export function toCall(part: EventFields): ToolCall | null | undefined {
+  if ((part.functionCall ?? null) === null) return undefined;
+  const called = fieldsIn(part.functionCall);
+  const input = fieldsIn(called?.args ?? {});
+  const [name, signature] = [textIn(called?.name), textIn(part.thoughtSignature)];
+  if (name === undefined || input === null) return null;
   return {
-    id: callIdOr(textIn(called.id)),
+    id: callIdOr(textIn(called?.id)),
     name,
-    arguments: JSON.stringify(fieldsIn(called.args) ?? {}),
+    arguments: JSON.stringify(input),
     ...(signature !== undefined && { signature }),
   };
+}
+
+function toText(part: EventFields): ChatDelta | null {
+  const text = textIn(part.text);
+  return text === undefined ? null : { kind: part.thought === true ? 'reasoning' : 'text', text };
 }

@@ -59,9 +59,11 @@ export class OpenaiCallPieces {
     };
   }
 
-  /** Whether a call has arguments and never got a name, so that the answer is no answer. */
+  /** Whether a call never got a name, so that the answer is no answer. A piece of nothing at all is no call. */
   get hasNameless(): boolean {
-    return this.#calls.some(({ name, arguments: text }) => name === undefined && text !== '');
+    return this.#calls.some(
+      ({ name, providerId, arguments: text }) => name === undefined && (text !== '' || providerId !== undefined),
+    );
   }
 
   /** The call of a piece without a number: that of its id, or the last one. */

@@ -10,10 +10,9 @@ import { toResponsesReply, toSignedThought } from './openai-responses.ts';
  * has the whole response, whose reason and counts are read as those of a response that was not streamed.
  */
 export const responsesEvents = (): EventReader => {
-  /** The items of the answer that are function calls, and our numbers of them. */
-  const calls = new Map<number, number>();
+  const calls = new OpenCalls();
+  const thoughts = new Thoughts();
   let isOver = false;
-  const custom = new CustomInputs();
   return {
     isOver: () => isOver,
     read(json) {
@@ -25,17 +24,14 @@ export const responsesEvents = (): EventReader => {
           return [{ kind: 'refusal', text: textIn(event.delta) ?? '' }];
         case 'response.reasoning_summary_text.delta':
         case 'response.reasoning_text.delta':
-          return [{ kind: 'reasoning', text: textIn(event.delta) ?? '' }];
+          return thoughts.piece(event);
         case 'response.output_item.added':
-          return startOfCall(event, calls);
-        case 'response.output_item.done':
-          return [...endOfThought(event), ...custom.end(event, calls)];
+          return calls.begin(event);
+        case 'response.function_call_arguments.delta':
         case 'response.custom_tool_call_input.delta':
-          return custom.piece(event, calls);
-        case 'response.function_call_arguments.delta': {
-          const index = calls.get(indexIn(event.output_index) ?? -1);
-          return index === undefined ? [] : [{ kind: 'tool_call', index, arguments: textIn(event.delta) ?? '' }];
-        }
+          return calls.piece(event);
+        case 'response.output_item.done':
+          return [...thoughts.end(event), ...calls.end(event)];
         case 'response.completed':
         case 'response.incomplete':
         case 'response.failed':
@@ -48,45 +44,80 @@ export const responsesEvents = (): EventReader => {
   };
 };
 
-function startOfCall(event: EventFields, calls: Map<number, number>): ChatDelta[] | null {
-  const item = fieldsIn(event.item);
-  if (item?.type !== 'function_call' && item?.type !== 'custom_tool_call') return [];
-  const [name, outputIndex] = [textIn(item.name), indexIn(event.output_index)];
-  if (name === undefined || outputIndex === undefined) return null;
-  const index = calls.size;
-  calls.set(outputIndex, index);
-  return [{ kind: 'tool_call', index, id: callIdOr(textIn(item.call_id)), name, arguments: '' }];
-}
+/** The thoughts of an answer. */
+class Thoughts {
+  /** Where the last piece stands; undefined at the beginning and after a signature, which ends a thought. */
+  #place: string | undefined;
 
-/** The free texts of custom tools as the JSON of a function's arguments. */
-class CustomInputs {
-  readonly #begun = new Set<number>();
-
-  piece({ output_index: outputIndex, delta }: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] {
-    const index = calls.get(indexIn(outputIndex) ?? -1);
-    if (index === undefined) return [];
-    const opening = this.#begun.has(index) ? '' : '{"input":"';
-    this.#begun.add(index);
-    return [{ kind: 'tool_call', index, arguments: opening + JSON.stringify(textIn(delta) ?? '').slice(1, -1) }];
+  /** A blank line is before each further part, as in a whole answer. */
+  piece({ type, output_index: item, summary_index: summary, content_index: content, delta }: EventFields): ChatDelta[] {
+    const text = textIn(delta);
+    if (text === undefined) return [];
+    const place = [type, item, summary ?? content].join();
+    const separator = this.#place === undefined || this.#place === place ? '' : '\n\n';
+    this.#place = place;
+    return [{ kind: 'reasoning', text: separator + text }];
   }
 
-  end({ output_index: outputIndex, item }: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] {
-    const done = fieldsIn(item);
-    const index = calls.get(indexIn(outputIndex) ?? -1);
-    if (done?.type !== 'custom_tool_call' || index === undefined) return [];
-    const text = this.#begun.has(index) ? '"}' : JSON.stringify({ input: textIn(done.input) ?? '' });
-    return [{ kind: 'tool_call', index, arguments: text }];
+  end({ item }: EventFields): ChatDelta[] {
+    const thought = toSignedThought(item);
+    if (!thought) return [];
+    this.#place = undefined;
+    return [{ kind: 'signed_thought', thought }];
   }
 }
+
+interface OpenCall {
+  /** Our number of the call. */
+  index: number;
+  /** The input of a custom tool is free text, which becomes JSON like the arguments of a function. */
+  isCustom: boolean;
+  hasPieces: boolean;
+}
+
+/** The items of an answer that are calls of tools. */
+class OpenCalls {
+  readonly #byItem = new Map<number, OpenCall>();
+
+  begin(event: EventFields): ChatDelta[] | null {
+    const item = fieldsIn(event.item);
+    if (item?.type !== 'function_call' && item?.type !== 'custom_tool_call') return [];
+    const [name, outputIndex] = [textIn(item.name), indexIn(event.output_index)];
+    if (name === undefined || outputIndex === undefined) return null;
+    const index = this.#byItem.size;
+    this.#byItem.set(outputIndex, { index, isCustom: item.type === 'custom_tool_call', hasPieces: false });
+    return [{ kind: 'tool_call', index, id: callIdOr(textIn(item.call_id)), name, arguments: '' }];
+  }
+
+  piece(event: EventFields): ChatDelta[] {
+    const call = this.#callOf(event);
+    const text = textIn(event.delta);
+    if (!call || text === undefined) return [];
+    const opening = call.isCustom && !call.hasPieces ? '{"input":"' : '';
+    call.hasPieces = true;
+    return [pieceOf(call, call.isCustom ? opening + JSON.stringify(text).slice(1, -1) : text)];
+  }
+
+  /** The arguments count here if they did not come in pieces. */
+  end(event: EventFields): ChatDelta[] {
+    const call = this.#callOf(event);
+    if (!call) return [];
+    const item = fieldsIn(event.item);
+    if (call.hasPieces) return call.isCustom ? [pieceOf(call, '"}')] : [];
+    const custom = JSON.stringify({ input: textIn(item?.input) ?? '' });
+    return [pieceOf(call, call.isCustom ? custom : (textIn(item?.arguments) ?? '{}'))];
+  }
+
+  #callOf({ output_index: outputIndex }: EventFields): OpenCall | undefined {
+    return this.#byItem.get(indexIn(outputIndex) ?? -1);
+  }
+}
+
+const pieceOf = ({ index }: OpenCall, text: string): ChatDelta => ({ kind: 'tool_call', index, arguments: text });
 
 function endOfResponse(event: EventFields): ChatDelta[] | 'blocked' | FailedAnswer | null {
   const reply = toResponsesReply(event.response);
   if (reply === null || reply === 'blocked' || reply instanceof FailedAnswer) return reply;
   const { usage, finishReason } = reply;
   return [...(usage ? [{ kind: 'usage' as const, usage }] : []), { kind: 'finish', reason: finishReason }];
-}
-
-function endOfThought({ item }: EventFields): ChatDelta[] {
-  const thought = toSignedThought(item);
-  return thought ? [{ kind: 'signed_thought', thought }] : [];
 }

@@ -8,7 +8,6 @@ import {
   type ChatReply,
   type ChatTool,
   type ChatUsage,
-  type ResponseFormat,
   type ToolCall,
   type ToolMessage,
   type UpstreamChat,
@@ -46,19 +45,18 @@ export const responsesSupports: ChatSupports = {
 /** The body of `POST /responses`. */
 export function toResponsesBody(request: UpstreamChat): RequestBody {
   const { responseFormat, toolChoice: choice } = request;
-  const { reasoning_effort: effort, verbosity, ...extra } = { ...request.extra, ...request.fixed };
-  const { reasoning_effort: _effort, verbosity: _verbosity, ...fixed } = request.fixed ?? {};
-  const text = { ...(responseFormat && { format: toFormat(responseFormat) }), ...(verbosity && { verbosity }) };
-  const { reasoning: _reasoning, ...own } = request.vendor?.fields ?? {};
-  const reasoning = {
-    ...(effort !== undefined && { effort }),
-    ...toSummary(request.thinking),
-    ...ownObject(request, 'reasoning'),
-  };
+  const { reasoning_effort: clientEffort, verbosity: clientVerbosity, ...clientFields } = request.extra;
+  const { reasoning: _reasoning, ...vendorFields } = request.vendor?.fields ?? {};
+  const { reasoning_effort: fixedEffort, verbosity: fixedVerbosity, ...catalogFields } = request.fixed ?? {};
+  const ownReasoning = ownObject(request, 'reasoning');
+  const effort = fixedEffort ?? ownReasoning.effort ?? clientEffort;
+  const verbosity = fixedVerbosity ?? clientVerbosity;
+  const reasoning = { ...toSummary(request.thinking), ...ownReasoning, ...(effort !== undefined && { effort }) };
+  const text = { ...(responseFormat && { format: { ...responseFormat } }), ...(verbosity && { verbosity }) };
   return {
     // First, so that a further field cannot replace a priced one.
-    ...extra,
-    ...own,
+    ...clientFields,
+    ...vendorFields,
     model: request.model,
     input: toInput(request.messages),
     max_output_tokens: request.maxTokens,
@@ -76,7 +74,7 @@ export function toResponsesBody(request: UpstreamChat): RequestBody {
     store: false,
     stream: false,
     // Last, because the catalog's word stands.
-    ...fixed,
+    ...catalogFields,
   };
 }
 
@@ -85,10 +83,6 @@ function toSummary(thinking: Thinking | undefined): JsonObject {
   const isShown = asksForThoughts(thinking) && thinking?.display !== 'omitted';
   const summary = thinking?.summary ?? (isShown ? 'auto' : undefined);
   return summary === undefined ? {} : { summary };
-}
-
-function toFormat({ type, ...schema }: ResponseFormat): JsonObject {
-  return { type, ...schema };
 }
 
 function toTool({ name, description, parameters, strict, custom }: ChatTool): RequestBody {
@@ -108,14 +102,20 @@ const toChoice = ({ name }: { name: string }, tools: readonly ChatTool[]): Reque
   name,
 });
 
+/** The free text of a call of a custom tool; undefined for the call of a function, and of a call that came without the text. */
+function customInput({ isCustom, arguments: argumentText }: ToolCall): string | undefined {
+  const input = isCustom ? objectIn(argumentText)?.input : undefined;
+  return typeof input === 'string' ? input : undefined;
+}
+
 /** A result has the type of its call. */
 function toInput(messages: readonly ChatMessage[]): RequestBody[] {
   const customIds = new Set<string>();
   return messages.flatMap((message) => {
     if (message.role === 'assistant')
-      for (const { id, isCustom } of message.toolCalls) {
-        if (isCustom) customIds.add(id);
-        else customIds.delete(id);
+      for (const call of message.toolCalls) {
+        if (customInput(call) === undefined) customIds.delete(call.id);
+        else customIds.add(call.id);
       }
     return toItems(message, customIds);
   });
@@ -136,11 +136,12 @@ function toItems(message: ChatMessage, customIds: ReadonlySet<string>): RequestB
   ];
 }
 
-function toCallItem({ id, name, arguments: argumentText, isCustom }: ToolCall): RequestBody {
-  const input = isCustom ? objectIn(argumentText)?.input : undefined;
-  return typeof input === 'string'
-    ? { type: 'custom_tool_call', call_id: id, name, input }
-    : { type: 'function_call', call_id: id, name, arguments: argumentText };
+function toCallItem(call: ToolCall): RequestBody {
+  const { id, name, arguments: argumentText } = call;
+  const input = customInput(call);
+  return input === undefined
+    ? { type: 'function_call', call_id: id, name, arguments: argumentText }
+    : { type: 'custom_tool_call', call_id: id, name, input };
 }
 
 /** Text, or parts if there are images or documents among them. */
@@ -182,7 +183,7 @@ const Item = z.object({
   input: z.string().nullish(),
   encrypted_content: z.string().nullish().catch(null),
 });
-const Response = z.object({
+const ResponseBody = z.object({
   object: z.literal('response'),
   status: z.string().nullish(),
   output: z.array(Item),
@@ -208,7 +209,7 @@ const policyCodes: ReadonlySet<string> = new Set([
 
 /** The reply in the body of a response, or null if it cannot be used. */
 export function toResponsesReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
-  const response = Response.safeParse(json).data;
+  const response = ResponseBody.safeParse(json).data;
   if (!response) return null;
   const { status, output, error, incomplete_details: incomplete } = response;
   if (status === 'failed') return policyCodes.has(error?.code ?? '') ? 'blocked' : new FailedAnswer(error?.code ?? '');
@@ -216,31 +217,36 @@ export function toResponsesReply(json: unknown): ChatReply | 'blocked' | FailedA
   const parts = output.flatMap(({ type, content }) => (type === 'message' ? (content ?? []) : []));
   const texts = parts.flatMap(({ type, text }) => (type === 'output_text' && text ? [text] : []));
   const refusals = parts.flatMap(({ type, refusal }) => (type === 'refusal' && refusal ? [refusal] : []));
-  const thoughts = output.flatMap(({ type, summary }) => (type === 'reasoning' ? (summary ?? []) : []));
-  const signed = output.flatMap((item) => toSignedThought(item) ?? []);
+  const reasoning = output.flatMap(thoughtTexts);
+  const thoughts = output.flatMap((item) => toSignedThought(item) ?? []);
   const calls = output.filter(({ type }) => type === 'function_call' || type === 'custom_tool_call');
   if (calls.some(({ name }) => !name)) return null;
-  const cut = incomplete?.reason === 'content_filter' ? 'content_filter' : 'length';
+  const cutReason = incomplete?.reason === 'content_filter' ? 'content_filter' : 'length';
+  const wholeReason = calls.length > 0 ? 'tool_calls' : 'stop';
   return {
     content: texts.length > 0 ? texts.join('') : null,
-    ...(thoughts.length > 0 && { reasoning: thoughts.map(({ text }) => text).join('\n\n') }),
-    ...(signed.length > 0 && { thoughts: signed }),
+    ...(reasoning.length > 0 && { reasoning: reasoning.join('\n\n') }),
+    ...(thoughts.length > 0 && { thoughts }),
     refusal: refusals.length > 0 ? refusals.join('') : null,
     toolCalls: calls.map(({ type, call_id: id, name, arguments: argumentText, input }) => ({
       id: callIdOr(id),
       name: name ?? '',
       arguments: type === 'custom_tool_call' ? JSON.stringify({ input: input ?? '' }) : argumentText || '{}',
     })),
-    finishReason: status === 'incomplete' ? cut : calls.length > 0 ? 'tool_calls' : 'stop',
+    finishReason: status === 'incomplete' ? cutReason : wholeReason,
     usage: toUsage(response.usage),
   };
 }
+
+/** The texts of a thought: what its summary says, and what a model says that shows its thoughts themselves. */
+const thoughtTexts = ({ type, summary, content }: z.infer<typeof Item>): string[] =>
+  type === 'reasoning' ? [...(summary ?? []), ...(content ?? [])].flatMap(({ text }) => text || []) : [];
 
 /** The thought in an item of an answer, if the provider encrypted it for the client to send back. */
 export function toSignedThought(json: unknown): SignedThought | null {
   const item = Item.safeParse(json).data;
   if (item?.type !== 'reasoning' || !item.encrypted_content) return null;
-  const text = (item.summary ?? []).map(({ text: part }) => part).join('\n\n');
+  const text = thoughtTexts(item).join('\n\n');
   return { kind: 'openai', text, signature: item.encrypted_content, ...(item.id && { id: item.id }) };
 }
 

@@ -6,24 +6,20 @@ import { finishMeaning, openaiFinishWords } from './finish-words.ts';
 import { OpenaiCallPieces } from './openai-call-pieces.ts';
 import { fieldsIn, fieldsInEach, firstFieldsIn, textIn, type EventFields } from './event-fields.ts';
 
-/** How the family reads what streams share with whole answers. */
-interface OpenaiWords {
-  toUsage: (json: unknown) => ChatUsage | null;
-}
-
 /**
  * The chunks of a streamed chat completion (https://platform.openai.com/docs/api-reference/chat-streaming, read 2026-11-22). The
  * thoughts of compatible providers come as `reasoning_content` (DeepSeek, Qwen, Kimi, GLM, xAI) or `reasoning` (OpenRouter).
  */
-export const openaiEvents = (words: OpenaiWords): EventReader => {
+export const openaiEvents = (toUsage: (json: unknown) => ChatUsage | null): EventReader => {
   const calls = new OpenaiCallPieces();
   return {
+    lacksPart: () => calls.hasNameless,
     read(json) {
       const chunk = fieldsIn(json);
       if (!chunk) return null;
       const choice = firstFieldsIn(chunk.choices);
       const reported = chunk.usage ?? choice?.usage;
-      const usage = reported ? words.toUsage(reported) : null;
+      const usage = reported ? toUsage(reported) : null;
       const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
       if (!choice) return deltas;
       const delta = fieldsIn(choice.delta) ?? {};
@@ -36,7 +32,6 @@ export const openaiEvents = (words: OpenaiWords): EventReader => {
       if (reason === null) return deltas;
       if (reason === 'failed') return null;
       if (reason === 'malformed') return new FailedAnswer(String(choice.finish_reason));
-      if (calls.hasNameless) return null;
       deltas.push({ kind: 'finish', reason: reason ?? 'stop' });
       return deltas;
     },

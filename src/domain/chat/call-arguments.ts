@@ -11,6 +11,11 @@ class JsonProgress {
     for (const sign of text) this.#addSign(sign);
   }
 
+  /** Whether nothing was written but blanks. */
+  get isEmpty(): boolean {
+    return this.#begins === undefined;
+  }
+
   /** Whether an object or a list was begun and not ended. Other text is not judged. */
   get isCut(): boolean {
     return this.#begins === true && (this.#depth > 0 || this.#isInText);
@@ -40,6 +45,11 @@ export class CallArguments {
 
   get isEmpty(): boolean {
     return this.#calls.size === 0;
+  }
+
+  /** The calls whose arguments have no text. */
+  get withoutText(): number[] {
+    return [...this.#calls].flatMap(([index, { isEmpty }]) => (isEmpty ? [index] : []));
   }
 
   /** Whether the arguments of a call were cut off. A client would run its tool with half a path. */

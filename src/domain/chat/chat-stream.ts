@@ -39,9 +39,23 @@ class GrowingText {
   }
 }
 
+/** Makes one text of the thoughts of an answer: a blank line parts a thought from a signed one before it. */
+export class ThoughtText {
+  #isSigned = false;
+
+  /** The piece as it stands in that text. */
+  next(piece: ChatDelta): ChatDelta {
+    if (piece.kind === 'signed_thought') this.#isSigned ||= piece.thought.text !== '';
+    if (piece.kind !== 'reasoning' || !this.#isSigned) return piece;
+    this.#isSigned = false;
+    return { ...piece, text: `\n\n${piece.text}` };
+  }
+}
+
 /** Joins the pieces of one answer. */
 export class ReplyCollector {
   readonly #texts = { text: new GrowingText(), refusal: new GrowingText(), reasoning: new GrowingText() };
+  readonly #thoughtText = new ThoughtText();
   readonly #thoughts: SignedThought[] = [];
   readonly #calls = new Map<number, ToolCall>();
   #finish: Extract<ChatDelta, { kind: 'finish' }> | null = null;
@@ -54,7 +68,7 @@ export class ReplyCollector {
   }
 
   add(deltas: readonly ChatDelta[]): void {
-    for (const delta of deltas) this.#addOne(delta);
+    for (const delta of deltas) this.#addOne(this.#thoughtText.next(delta));
   }
 
   /** Whether the provider has reported both counts. */
@@ -121,12 +135,8 @@ export class ReplyCollector {
 
 function mergedUsage(before: ChatUsage | null, later: ChatUsage): ChatUsage {
   if (before === null) return later;
-  return {
-    ...before,
-    ...later,
-    inputTokens: later.inputTokens ?? before.inputTokens,
-    outputTokens: later.outputTokens ?? before.outputTokens,
-  };
+  const reported = Object.entries(later).filter(([, count]) => count !== null && count !== undefined);
+  return { ...before, ...Object.fromEntries(reported) };
 }
 
 /** A finished answer as the pieces of a stream. */

@@ -1,4 +1,4 @@
-import type { ChatDelta } from '../../../domain/chat/chat-stream.ts';
+import { ThoughtText, type ChatDelta } from '../../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { statusOf } from '../../response/error-status.ts';
 import { dataEvent, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
@@ -14,9 +14,10 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
     dataEvent(
       JSON.stringify({ candidates: [{ index: 0, ...candidate }], ...more, modelVersion: model, responseId: id }),
     );
+  const thoughts = new ThoughtText();
   return {
     pieces(deltas) {
-      const parts = deltas.flatMap(toPart);
+      const parts = deltas.flatMap((delta) => toPart(thoughts.next(delta)));
       return parts.length === 0 ? '' : event({ content: { role: 'model', parts } });
     },
 

@@ -1,5 +1,5 @@
 import type { ChatTool } from '../../../domain/chat/chat.ts';
-import type { ChatDelta } from '../../../domain/chat/chat-stream.ts';
+import { ThoughtText, type ChatDelta } from '../../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { tollgateOf } from '../chat-answer.ts';
 import { dataEvent, type ChatStreamWriter, type StreamAbout, type StreamEnd } from '../chat-stream-writer.ts';
@@ -24,6 +24,7 @@ export function openaiStream(
   // Nothing but the delta differs between the many chunks of an answer.
   const beforePiece = `data: ${beforeDelta}`;
   const afterPiece = `,"logprobs":null,"finish_reason":null}]${tail}\n\n`;
+  const thoughts = new ThoughtText();
   let isFirst = true;
   const piece = (delta: string): string => {
     const fullDelta = isFirst ? `{"role":"assistant",${delta.slice(1)}` : delta;
@@ -35,7 +36,7 @@ export function openaiStream(
   return {
     pieces(deltas) {
       let events = '';
-      for (const delta of joined(deltas)) {
+      for (const delta of joined(deltas, thoughts)) {
         if (delta.kind !== 'tool_call' || !keepCustom(customCalls, delta, tools)) events += piece(toDelta(delta));
       }
       return events;
@@ -62,10 +63,10 @@ export function openaiStream(
 }
 
 /** Pieces of one kind that arrived together become one, which costs the client less. */
-function joined(deltas: readonly ChatDelta[]): readonly ChatDelta[] {
+function joined(deltas: readonly ChatDelta[], thoughts: ThoughtText): readonly ChatDelta[] {
   if (deltas.length === 1 && deltas[0]?.kind === 'text') return deltas;
   const all: ChatDelta[] = [];
-  for (const delta of deltas) {
+  for (const delta of deltas.map((one) => thoughts.next(one))) {
     // A signature has no field in this dialect.
     if (delta.kind === 'signed_thought') continue;
     const last = all.at(-1);
