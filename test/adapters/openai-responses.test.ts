@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 import { createOpenai } from '../../src/adapters/openai.ts';
 import { createUpstreamCaller, type UpstreamCaller } from '../../src/adapters/upstream/call-upstream.ts';
-import { type UpstreamChat } from '../../src/domain/chat/chat.ts';
+import type { UpstreamChat, VendorFields } from '../../src/domain/chat/chat.ts';
+import type { JsonObject } from '../../src/domain/json.ts';
 import { unsupportedBy } from '../../src/domain/chat/chat-supports.ts';
 import { createSandbox, type Sandbox } from '../../packages/sandbox/src/create-sandbox.ts';
 import { fullRequest } from './chat-adapter-suite.ts';
@@ -93,6 +94,46 @@ describe('the Responses API of the OpenAI adapter', () => {
     expect(body).not.toHaveProperty('reasoning_effort');
   });
 
+  it.each<[string, Partial<UpstreamChat>, JsonObject]>([
+    ['of a request', { extra: { reasoning_effort: 'high', verbosity: 'high' } }, { effort: 'high', verbosity: 'high' }],
+    [
+      'of the client for this API',
+      { extra: { reasoning_effort: 'high' }, vendor: ownReasoning({ effort: 'low', context: 'all' }) },
+      { effort: 'low', context: 'all' },
+    ],
+    [
+      'of the catalog before all others',
+      {
+        extra: { reasoning_effort: 'high', verbosity: 'high' },
+        vendor: ownReasoning({ effort: 'low', context: 'all' }),
+        fixed: { reasoning_effort: 'none', verbosity: 'low' },
+      },
+      { effort: 'none', context: 'all', verbosity: 'low' },
+    ],
+  ])('sends the effort and the verbosity %s', async (_what, more, { verbosity, ...reasoning }: JsonObject) => {
+    const { body } = await wire.chat({ ...responsesRequest, ...more });
+    expect(body).toMatchObject({ reasoning, ...(verbosity !== undefined && { text: { verbosity } }) });
+    expect(body).not.toHaveProperty('verbosity');
+    expect(body).not.toHaveProperty('reasoning_effort');
+  });
+
+  it.each(['{"input":"x = 1"}', '{"input":7}', '{"code":"x"}', '{"inp', 'x = 1'])(
+    'sends the call of a custom tool and its result as the same type: %s',
+    async (args) => {
+      const { body } = await wire.chat({
+        ...responsesRequest,
+        toolChoice: 'auto',
+        messages: [
+          { role: 'user', content: 'Run it.' },
+          { role: 'assistant', content: null, toolCalls: [{ id: 'a', name: 'run', arguments: args, isCustom: true }] },
+          { role: 'tool', toolCallId: 'a', content: 'done' },
+        ],
+      });
+      const type = args === '{"input":"x = 1"}' ? 'custom_tool_call' : 'function_call';
+      expect(body).toMatchObject({ input: [{ role: 'user' }, { type, call_id: 'a' }, { type: `${type}_output` }] });
+    },
+  );
+
   const answer = async (reply: unknown) => {
     wire.replies.answer({ status: 200, body: reply });
     return wire.adapter.chat?.(wire.upstream, responsesRequest, wire.options());
@@ -164,6 +205,10 @@ describe('the Responses API of the OpenAI adapter', () => {
     expect(unsupportedBy(supports, responsesRequest)).toBeNull();
   });
 });
+
+function ownReasoning(reasoning: JsonObject): VendorFields {
+  return { api: 'responses', fields: { reasoning }, paths: Object.keys(reasoning).map((name) => `reasoning.${name}`) };
+}
 
 function incomplete(reason: string): object {
   return { status: 'incomplete', incomplete_details: { reason } };
