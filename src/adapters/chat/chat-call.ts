@@ -12,7 +12,7 @@ import {
   type ToolMessage,
   type UpstreamChat,
 } from '../../domain/chat/chat.ts';
-import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 
 export const isSystem = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer';
 
@@ -99,8 +99,13 @@ export function filesAfterResults(
   return all;
 }
 
-/** What a model is told about the files of a result. */
-export const kindOf = (files: readonly ChatPart[]): string => (files[0]?.type === 'document' ? 'document' : 'picture');
+/** What a model is told about the files of a result: `picture`, `2 pictures and document`. */
+export function kindOf(files: readonly ChatPart[]): string {
+  const documents = files.filter(({ type }) => type === 'document').length;
+  const counted = (count: number, kind: string): string[] =>
+    count === 0 ? [] : [count === 1 ? kind : `${count} ${kind}s`];
+  return [...counted(files.length - documents, 'picture'), ...counted(documents, 'document')].join(' and ');
+}
 
 /** The content of a result without the files that follow it. It is one text unless other files are left. */
 function withoutParts(content: ChatContent | null, moved: readonly ChatPart[]): ChatContent {
@@ -150,5 +155,5 @@ export function objectIn(text: string): JsonObject | null {
 /** An object among the fields that only the API of the request's own vendor knows; empty if there is none. */
 export function ownObject({ vendor }: UpstreamChat, name: string): JsonObject {
   const value = vendor?.fields[name];
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  return isObject(value) ? value : {};
 }

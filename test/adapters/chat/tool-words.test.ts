@@ -220,6 +220,24 @@ it('sends the pictures of results after all results of a turn', () => {
   ]);
 });
 
+const png = { type: 'image' as const, url: 'https://a.test/b.png' };
+const pdf = { type: 'document' as const, url: 'https://a.test/b.pdf', at: 'messages.1' };
+it.each<[string, (typeof png | typeof pdf)[]]>([
+  ['picture', [png]],
+  ['document', [pdf]],
+  ['3 pictures', [png, png, png]],
+  ['2 documents', [pdf, pdf]],
+  ['picture and document', [pdf, png]],
+  ['2 pictures and 2 documents', [png, pdf, png, pdf]],
+])('announces the files of a result as the %s', (words, files) => {
+  const messages: ChatMessage[] = [turn('a'), { role: 'tool', toolCallId: 'a', content: files }];
+  expect(filesAfterResults(messages)).toEqual([
+    turn('a'),
+    { role: 'tool', toolCallId: 'a', content: `The result is the ${words} in the next message.` },
+    { role: 'user', content: [{ type: 'text', text: `The ${words} that the tool returned:` }, ...files] },
+  ]);
+});
+
 it('leaves a picture in its result that the family takes there', () => {
   const data = { type: 'image' as const, url: 'data:image/png;base64,AAAA' };
   const url = { type: 'image' as const, url: 'https://a.test/b.png' };
