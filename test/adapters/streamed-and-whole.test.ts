@@ -156,7 +156,7 @@ describe('the thoughts of an answer', () => {
     ),
     item('done', index, reasoning(`rs_${index}`, texts, more)),
   ];
-  const said = { type: 'message', content: [{ type: 'output_text', text: 'all' }] };
+  const spoken = { type: 'message', content: [{ type: 'output_text', text: 'all' }] };
   const saying = { type: 'response.output_text.delta', output_index: 9, content_index: 0, delta: 'all' };
   const shown = { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Red fur.' }] };
   const showing = { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0, delta: 'Red fur.' };
@@ -177,7 +177,7 @@ describe('the thoughts of an answer', () => {
       'two parts of a summary',
       {
         events: events(...summed(0, ['Red fur.', 'Pointed ears.']), saying),
-        whole: response(reasoning('rs_0', ['Red fur.', 'Pointed ears.']), said),
+        whole: response(reasoning('rs_0', ['Red fur.', 'Pointed ears.']), spoken),
       },
     ],
     [
@@ -185,7 +185,7 @@ describe('the thoughts of an answer', () => {
       'two items',
       {
         events: events(...summed(0, ['Red fur.']), ...summed(1, ['Pointed ears.']), saying),
-        whole: response(reasoning('rs_0', ['Red fur.']), reasoning('rs_1', ['Pointed ears.']), said),
+        whole: response(reasoning('rs_0', ['Red fur.']), reasoning('rs_1', ['Pointed ears.']), spoken),
       },
     ],
     [
@@ -193,7 +193,7 @@ describe('the thoughts of an answer', () => {
       'two signed items',
       {
         events: events(...summed(0, ['Red fur.'], sealed), ...summed(1, ['Pointed ears.'], sealed), saying),
-        whole: response(reasoning('rs_0', ['Red fur.'], sealed), reasoning('rs_1', ['Pointed ears.'], sealed), said),
+        whole: response(reasoning('rs_0', ['Red fur.'], sealed), reasoning('rs_1', ['Pointed ears.'], sealed), spoken),
       },
     ],
     [
@@ -201,7 +201,7 @@ describe('the thoughts of an answer', () => {
       'thoughts themselves before a summary',
       {
         events: events(showing, ...summed(1, ['Pointed ears.']), saying),
-        whole: response(shown, reasoning('rs_1', ['Pointed ears.']), said),
+        whole: response(shown, reasoning('rs_1', ['Pointed ears.']), spoken),
       },
     ],
     [
@@ -236,7 +236,7 @@ describe('counts that a later event does not repeat', () => {
   const stop = { index: 0, delta: {}, finish_reason: 'stop' };
   const details = { prompt_tokens_details: { cached_tokens: 40, cache_write_tokens: 3 } };
   const reported = { promptTokenCount: 100, cachedContentTokenCount: 40, thoughtsTokenCount: 7 };
-  const said = { content: { parts: [{ text: 'all' }] } };
+  const spoken = { content: { parts: [{ text: 'all' }] } };
   const input = {
     input_tokens: 57,
     cache_read_input_tokens: 40,
@@ -286,7 +286,7 @@ describe('counts that a later event does not repeat', () => {
       'gemini',
       'are absent',
       events(
-        { candidates: [said], usageMetadata: reported },
+        { candidates: [spoken], usageMetadata: reported },
         { candidates: [{ finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 13 } },
       ),
       { cachedTokens: 40, reasoningTokens: 7 },
@@ -295,7 +295,7 @@ describe('counts that a later event does not repeat', () => {
       'gemini',
       'are null',
       events(
-        { candidates: [said], usageMetadata: reported },
+        { candidates: [spoken], usageMetadata: reported },
         {
           candidates: [{ finishReason: 'STOP' }],
           usageMetadata: {

@@ -47,22 +47,22 @@ export const responsesEvents = (): EventReader => {
 /** The thoughts of an answer. */
 class Thoughts {
   /** Where the last piece stands; undefined at the beginning and after a signature, which ends a thought. */
-  #place: string | undefined;
+  #part: string | undefined;
 
   /** A blank line is before each further part, as in a whole answer. */
   piece({ type, output_index: item, summary_index: summary, content_index: content, delta }: EventFields): ChatDelta[] {
     const text = textIn(delta);
     if (text === undefined) return [];
-    const place = [type, item, summary ?? content].join();
-    const separator = this.#place === undefined || this.#place === place ? '' : '\n\n';
-    this.#place = place;
+    const part = [type, item, summary ?? content].join();
+    const separator = this.#part === undefined || this.#part === part ? '' : '\n\n';
+    this.#part = part;
     return [{ kind: 'reasoning', text: separator + text }];
   }
 
   end({ item }: EventFields): ChatDelta[] {
     const thought = toSignedThought(item);
     if (!thought) return [];
-    this.#place = undefined;
+    this.#part = undefined;
     return [{ kind: 'signed_thought', thought }];
   }
 }

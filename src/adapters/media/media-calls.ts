@@ -78,8 +78,8 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
       const attempt = toSubmit(readMediaOutcome(outcome, unlessError(read, answers), answers.error));
       if (attempt.kind !== 'ok') return attempt;
       const { value } = attempt;
-      if (value === 'withheld') return refusedJob(status, { code: 'content_policy_violation', detail: 'withheld' });
-      return value.length > 0 ? { kind: 'done', outputs: value } : failedJob(status, noOutput);
+      if (value === 'withheld') return refusedSubmit(status, { code: 'content_policy_violation', detail: 'withheld' });
+      return value.length > 0 ? { kind: 'done', outputs: value } : failedSubmit(status, noOutput);
     },
 
     /** `pollMedia` of a family that answers with the state of the job. */
@@ -95,9 +95,9 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
   };
 }
 
-const failedJob = (status: number, detail: string) =>
+const failedSubmit = (status: number, detail: string) =>
   ({ kind: 'transient', errorClass: 'job_failed', detail: `HTTP ${status}, ${detail}`, status }) as const;
-const refusedJob = (
+const refusedSubmit = (
   status: number,
   { code, detail }: Pick<Extract<PollResult, { kind: 'refused' }>, 'code' | 'detail'>,
 ) => {
@@ -128,8 +128,8 @@ export function submitResult(
   const read = (json: unknown): Submitted | null => {
     const id = answers.providerJobId(json);
     const state = answers.state(json);
-    const hasKnownState = state !== 'unnamed' && state !== 'unknown';
-    if (!(id !== undefined && hasKnownState) && answers.error(json, 200) !== null) return null;
+    const namesState = state !== 'unnamed' && state !== 'unknown';
+    if (!(id !== undefined && namesState) && answers.error(json, 200) !== null) return null;
     if (id !== undefined && !mayWait) return { providerRef: toProviderRef(id) };
     const end = toEnd(answers.result(json));
     if (id === undefined) return end && { end };
@@ -141,7 +141,7 @@ export function submitResult(
   if (end?.kind === 'done') return { kind: 'done', outputs: end.outputs, ...(providerRef && { providerRef }) };
   if (providerRef) return { kind: 'ok', value: providerRef };
   const { status } = outcome;
-  return end?.kind === 'refused' ? refusedJob(status, end) : failedJob(status, end?.detail ?? noOutput);
+  return end?.kind === 'refused' ? refusedSubmit(status, end) : failedSubmit(status, end?.detail ?? noOutput);
 }
 
 interface Submitted {
