@@ -1,4 +1,5 @@
-import { expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -8,7 +9,7 @@ import { startCuttingProxy } from '../db/cutting-proxy.ts';
 import { alertsAtFault, type FaultSeen, type Scrape } from '../deploy/rule-cases.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Gateway, TestProject } from '../support/gateway.ts';
+import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { sumOf } from '../support/metric-samples.ts';
 import { chooseOwnPort } from '../support/own-port.ts';
 import { projectFolder } from '../support/program.ts';
@@ -23,22 +24,31 @@ const allAlerts = Rules.parse(parse(readFileSync(join(projectFolder, 'deploy/pro
   .groups.flatMap(({ rules }) => rules)
   .flatMap(({ alert }) => alert ?? []);
 
-/** Where to read what. */
-interface Drilled {
-  gateway: Gateway;
-  project: TestProject;
-  token: string;
-  /** Of the gateway's first API server and worker. */
-  urls: { api: string; worker: string };
-}
+let gateway: Gateway;
+let project: TestProject;
+/** Where the first API server and the first worker show their metrics. */
+let urls: { api: string; worker: string };
+const token = randomUUID();
+
+beforeAll(async () => {
+  const [admin, health] = [await chooseOwnPort(), await chooseOwnPort()];
+  urls = { api: `http://127.0.0.1:${admin}/metrics`, worker: `http://127.0.0.1:${health}/metrics` };
+  gateway = await startGateway({
+    env: { ADMIN_PORT: String(admin), WORKER_HEALTH_PORT: String(health), METRICS_TOKEN: token },
+  });
+  project = await gateway.project({ credits: 1_000, rpm: 1_000 });
+  // As what takes the backups does.
+  await gateway.database.query('', 'update installation set last_backup_at = clock_timestamp()');
+});
+afterAll(() => gateway?.stop());
 
 /**
- * Makes the fault of every alert in a gateway, reads /metrics before and during it, and demands that the rule fires by promtool, so that no rule names a
- * metric or a label that the processes do not have. The workers of the gateway are replaced.
+ * Makes the fault of every alert in a gateway, reads /metrics before and during it, and demands that the rule fires by promtool, so that no
+ * rule names a metric or a label that the processes do not have. The workers of the gateway are replaced.
  */
-export function alertDrill(scene: () => Drilled): void {
-  it('fires each alert by the metrics of its fault, and not before it, and the overview knows what lasts', async () => {
-    const drill = await openDrill(scene());
+describe('the alerts of deploy/prometheus/alerts.yaml', () => {
+  it('fire by the metrics of their fault and not before it, and the overview knows what lasts', async () => {
+    const drill = await openDrill();
     try {
       await providersFail(drill);
       await processIsSlow(drill);
@@ -53,12 +63,12 @@ export function alertDrill(scene: () => Drilled): void {
     }
     // A slow machine takes minutes for the thirty faults.
   }, 900_000);
-}
+});
 
 type Drill = Awaited<ReturnType<typeof openDrill>>;
 
 /** Starts an API server with a way to PostgreSQL of its own, no Temporal and no bucket, whose credits are worth next to nothing. */
-async function openDrill({ gateway, project, token, urls }: Drilled) {
+async function openDrill() {
   const [adminPort, noPort] = [await chooseOwnPort(), await chooseOwnPort()];
   const database = await startCuttingProxy(Number(new URL(gateway.databaseUrl).port));
   const url = new URL(gateway.env['DATABASE_URL'] ?? '');
@@ -84,8 +94,6 @@ async function openDrill({ gateway, project, token, urls }: Drilled) {
   const faults: FaultSeen[] = [];
   const well = await scrape('tollgate-api', urls.api);
   return {
-    gateway,
-    project,
     broken,
     database,
     faults,
@@ -155,7 +163,7 @@ async function providersFail({ api, chat, well, seen, faults }: Drill): Promise<
   await seen(calm, api, (page) => /tollgate_channel_up\{[^}]*\} 0/.test(page), 'TollgateChannelDown');
 }
 
-async function processIsSlow({ gateway, project, broken, api, chat, seen }: Drill): Promise<void> {
+async function processIsSlow({ broken, api, chat, seen }: Drill): Promise<void> {
   const calm = await api();
   await gateway.database.transaction('begin', async (query) => {
     await query('', 'select from credit_account where project_id = $1 for update', [project.projectId]);
@@ -175,7 +183,7 @@ async function processIsSlow({ gateway, project, broken, api, chat, seen }: Dril
 }
 
 /** A job is parked, a callback fails and an outcome is unknown before the workers go. */
-async function workersGo({ gateway, project, well, worker, seen, faults }: Drill): Promise<void> {
+async function workersGo({ worker, seen, faults }: Drill): Promise<void> {
   const { apiKey } = project;
   const create = (route: string, body: object) => gateway.accept(apiKey, route, body);
   const calm = await worker();
@@ -218,11 +226,10 @@ async function workersGo({ gateway, project, well, worker, seen, faults }: Drill
   resume();
   await gateway.kill('worker-2');
   await temporal.close();
-  void well;
 }
 
 /** As if the workers had been gone for ten minutes. */
-async function queuesStand({ gateway, project, broken, api, chat, seen }: Drill): Promise<void> {
+async function queuesStand({ broken, api, chat, seen }: Drill): Promise<void> {
   const { database } = gateway;
   const calm = await api();
   const options = { baseUrl: broken.baseUrl };
@@ -279,7 +286,7 @@ async function queuesStand({ gateway, project, broken, api, chat, seen }: Drill)
   expect([...(await shown())]).toEqual(expect.arrayContaining(['worker_away']));
 }
 
-async function databaseGoes({ gateway, project, broken, database, api, chat, seen }: Drill): Promise<void> {
+async function databaseGoes({ broken, database, api, chat, seen }: Drill): Promise<void> {
   const calm = await api();
   const answered = chat('a chat whose settlement is lost [[latency=500]]');
   const resumeSettling = database.cutOffBefore('finish_chats');
@@ -297,7 +304,7 @@ async function databaseGoes({ gateway, project, broken, database, api, chat, see
 }
 
 /** A new worker ends what waits, so that the books add up. */
-async function apiGoes({ gateway, broken, api, faults }: Drill): Promise<void> {
+async function apiGoes({ broken, api, faults }: Drill): Promise<void> {
   const calm = await api();
   await gateway.kill(broken.name);
   faults.push({ alert: 'TollgateApiDown', before: [calm], during: [await api()] });
