@@ -20,7 +20,9 @@ FROM packages AS console
 RUN npm install --no-save --include=dev --ignore-scripts --no-audit --no-fund && node scripts/check-install.mjs
 COPY scripts ./scripts
 COPY console ./console
-COPY src/domain/channels/channel-state.ts ./src/domain/channels/
+# All of `src` that the console may import (.dependency-cruiser.cjs).
+COPY src/domain ./src/domain
+COPY src/schemas ./src/schemas
 RUN node scripts/build-console.mjs
 
 FROM node:24.21.0-bookworm-slim

@@ -18,7 +18,7 @@ const stampFile = join(folder, 'dist', '.built-from');
  * runs before the first start. Throws with the end of Vite's output if the build fails.
  */
 export async function buildConsole() {
-  const sources = sourcesHash();
+  const sources = sourcesHash(project);
   if (isBuiltFrom(sources)) return;
   await withLock(join(tmpdir(), `tollgate-console-${sources.slice(0, 16)}.lock`), async () => {
     if (isBuiltFrom(sources)) return;
@@ -45,23 +45,23 @@ export async function buildConsole() {
 
 const isBuiltFrom = (sources) => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === sources;
 
-/** Of the project's place too, because the lock is outside of it, and of everything that decides what Vite writes. */
-function sourcesHash() {
-  const hash = createHash('sha256').update(project);
-  const files = readdirSync(join(folder, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
-  const others = [
-    'console/index.html',
-    'console/vite.config.ts',
-    'console/tsconfig.json',
-    'package-lock.json',
-    // Imported by the console.
-    'src/domain/channels/channel-state.ts',
-  ];
-  for (const file of [...files, ...others.map((name) => join(project, name))])
-    hash.update(file).update(readFileSync(file));
+/** What the console is built from, beside the packages: .dependency-cruiser.cjs lets it import nothing else. */
+const folders = ['console/src', 'src/domain', 'src/schemas'];
+const files = ['console/index.html', 'console/vite.config.ts', 'console/tsconfig.json', 'package-lock.json'];
+
+/**
+ * A hash of everything that decides what Vite writes in the project folder `root`. Of the folder's path too, because the lock is outside
+ * of it.
+ */
+export function sourcesHash(root) {
+  const below = folders.flatMap((name) =>
+    readdirSync(join(root, name), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort(),
+  );
+  const hash = createHash('sha256').update(root);
+  for (const file of [...below, ...files.map((name) => join(root, name))]) hash.update(file).update(readFileSync(file));
   return hash.digest('hex');
 }
 

@@ -299,11 +299,9 @@ describe('the production npm scripts', () => {
 
   it('import no development package', () => {
     const { dependencies } = z.object({ dependencies: Strings }).parse(JSON.parse(read('package.json')));
-    // Only `npm start` uses these files: the embedded servers, the sandbox and the seed data.
-    const development = /^src\/main\/(dev|servers|sandbox|seed-dev)\b/;
     const missing = readdirSync(join(projectFolder, 'src'), { recursive: true, encoding: 'utf8' })
       .map((name) => `src/${name}`)
-      .filter((name) => name.endsWith('.ts') && !development.test(name))
+      .filter((name) => name.endsWith('.ts'))
       .flatMap((name) =>
         [...read(name).matchAll(/^(?:import|export) (?!type )[^;]*?from '([^.][^']*)';|import\('([^.][^']*)'\)/gm)]
           .map(([, one, other]) => one ?? other ?? '')

@@ -53,6 +53,22 @@ export function parseDockerfile(text: string): Instruction[][] {
   return stages;
 }
 
+/** The name of a stage, and the stage or image that it begins with. */
+export function stageNames(stage: readonly Instruction[]): { from: string; name: string } {
+  const [from = '', , name = ''] = stage.find(({ word }) => word === 'FROM')?.rest.split(' ') ?? [];
+  return { from, name };
+}
+
+/** The arguments of each COPY of a stage: where from, another stage or null for the project folder, what, and where to. */
+export const copiesOf = (stage: readonly Instruction[]): { from: string | null; paths: string[]; target: string }[] =>
+  stage
+    .filter(({ word }) => word === 'COPY')
+    .map(({ rest }) => {
+      const [, from = null, names = ''] = /^(?:--from=(\S+) )?(.*)$/.exec(rest) ?? [];
+      const paths = names.split(' ');
+      return { from, target: paths.pop() ?? '', paths };
+    });
+
 /** Makes a folder with the copied paths of the last stage and links to the production packages. */
 export function makeImage(copied: readonly string[]): Image {
   const root = mkdtempSync(join(tmpdir(), 'tollgate-image-'));
