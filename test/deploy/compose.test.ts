@@ -296,20 +296,41 @@ describe('the production npm scripts', () => {
       expect([scripts[`pre${name}`], scripts[`post${name}`]]).toEqual([undefined, undefined]);
     }
   });
+});
 
-  it('import no development package', () => {
-    const { dependencies } = z.object({ dependencies: Strings }).parse(JSON.parse(read('package.json')));
-    const missing = readdirSync(join(projectFolder, 'src'), { recursive: true, encoding: 'utf8' })
-      .map((name) => `src/${name}`)
-      .filter((name) => name.endsWith('.ts'))
-      .flatMap((name) =>
-        [...read(name).matchAll(/^(?:import|export) (?!type )[^;]*?from '([^.][^']*)';|import\('([^.][^']*)'\)/gm)]
-          .map(([, one, other]) => one ?? other ?? '')
-          .filter((from) => !from.startsWith('node:'))
-          .map((from) => from.split('/', from.startsWith('@') ? 2 : 1).join('/'))
-          .filter((from) => !(from in dependencies))
-          .map((from) => `${name}: ${from}`),
-      );
-    expect(missing).toEqual([]);
+/** The packages that the code of a folder imports as values, with the file that does. */
+const importedBy = (folder: string): { file: string; name: string }[] =>
+  readdirSync(join(projectFolder, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => `${folder}/${name}`)
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) =>
+      [...read(file).matchAll(/^(?:import|export) (?!type )[^;]*?from '([^.][^']*)';|import\('([^.][^']*)'\)/gm)]
+        .map(([, one, other]) => one ?? other ?? '')
+        .filter((from) => !from.startsWith('node:'))
+        .map((from) => ({ file, name: from.split('/', from.startsWith('@') ? 2 : 1).join('/') })),
+    );
+
+describe('package.json', () => {
+  const Manifest = z.object({ dependencies: Strings, devDependencies: Strings.default({}) });
+  const root = Manifest.parse(JSON.parse(read('package.json')));
+
+  it('names what production imports under `dependencies`', () => {
+    expect(importedBy('src').filter(({ name }) => !(name in root.dependencies))).toEqual([]);
   });
+
+  it.each(['packages/dev-stack', 'packages/sandbox'])(
+    'of %s names what it imports, with the version of the project, as the lock file does',
+    (folder) => {
+      const own = Manifest.parse(JSON.parse(read(`${folder}/package.json`)));
+      const named = { ...own.dependencies, ...own.devDependencies };
+      expect(importedBy(folder).filter(({ name }) => !(name in named))).toEqual([]);
+      expect({ ...root.dependencies, ...root.devDependencies }).toMatchObject(named);
+      // Under `dependencies` a package is one of production for npm, and an image gets it.
+      expect(root.dependencies).toMatchObject(own.dependencies);
+      const lock = z
+        .object({ packages: z.record(z.string(), z.unknown()) })
+        .parse(JSON.parse(read('package-lock.json')));
+      expect(Manifest.parse(lock.packages[folder])).toEqual(own);
+    },
+  );
 });
