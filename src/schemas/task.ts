@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { deliveryStates } from '../domain/callbacks/delivery-state.ts';
 import { recordedOutcomes } from '../domain/channels/upstream.ts';
 import type { JsonObject } from '../domain/json.ts';
+import { outputFacts } from '../domain/tasks/task-view.ts';
 import { taskErrorTable, taskStatuses, taskTypes } from '../domain/tasks/task.ts';
 import { listOf } from './list.ts';
 import { timestamp, timestampOrNull } from './time.ts';
@@ -9,12 +10,7 @@ import { timestamp, timestampOrNull } from './time.ts';
 const Output = z
   .object({
     url: z.string().describe('A signed URL, which needs no key. It is valid until `expires_at`.'),
-    mime_type: z.string(),
-    bytes: z.int(),
-    width: z.int().nullable(),
-    height: z.int().nullable(),
-    duration: z.number().nullable().describe('Seconds. Null for pictures.'),
-    sha256: z.string().describe('Lower-case hexadecimal.'),
+    ...outputFacts,
     expires_at: timestamp,
   })
   .meta({ id: 'TaskOutput' });

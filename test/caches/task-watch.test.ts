@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { TaskView } from '../../src/domain/tasks/task-view.ts';
 import { createTaskWatch } from '../../src/caches/task-watch.ts';
 import type { Watch } from '../../src/caches/watch.ts';
 import { waitForTask } from '../../src/services/tasks/show/wait-for-task.ts';
@@ -7,7 +8,7 @@ import { createEndAnnouncer } from '../../src/db/tasks/end-announcer.ts';
 import { Ledger } from '../../src/db/ledger/ledger.ts';
 import { listenForChanges, type ChangeListener } from '../../src/db/listen.ts';
 import { TaskReader } from '../../src/db/tasks/task-reader.ts';
-import { findTask, type TaskView } from '../../src/db/tasks/tasks.ts';
+import { findTask } from '../../src/db/tasks/tasks.ts';
 import { attemptEndedOk, openBook, patienceMs, taskEnd, type Book } from '../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aRunningTask } from '../support/ended-task.ts';

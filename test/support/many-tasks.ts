@@ -1,5 +1,5 @@
-import type { TaskView } from '../../src/db/tasks/tasks.ts';
 import type { Book } from '../db/books.ts';
+import type { TaskView } from '../../src/domain/tasks/task-view.ts';
 
 /** What lists can filter tasks by. */
 export interface ListedTask extends Pick<TaskView, 'id' | 'type' | 'status' | 'modelId'> {

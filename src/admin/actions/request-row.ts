@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { tokenColumns, toTokenColumns, type TokenColumn } from '../../domain/catalog/token-counts.ts';
 import type { RequestView } from '../../db/requests/request-filter.ts';
 import type { ChatRow } from '../schemas/chats.ts';
 import type { RequestRow } from '../schemas/requests.ts';
@@ -17,6 +18,8 @@ export const requestRow = (request: RequestView): z.input<typeof RequestRow> => 
   key_name: request.keyName,
 });
 
+const noCounts = Object.fromEntries(tokenColumns.map((column) => [column, null])) as Record<TokenColumn, null>;
+
 const isCharged = ({ outcome }: ShownRequest): boolean => outcome === 'succeeded' || outcome === 'incomplete';
 
 /** A chat as `--json` shows it. */
@@ -28,12 +31,9 @@ export const chatRow = (chat: ShownRequest): z.input<typeof ChatRow> => ({
   outcome: chat.outcome,
   reason: chat.reason,
   channels: chat.channels,
-  input_tokens: isCharged(chat) ? (chat.inputTokens ?? 0) : null,
-  output_tokens: isCharged(chat) ? (chat.outputTokens ?? 0) : null,
-  cached_input_tokens: isCharged(chat) ? chat.cachedInputTokens : null,
-  cache_write_tokens: isCharged(chat) ? chat.cacheWriteTokens : null,
-  cache_write_1h_tokens: isCharged(chat) ? chat.cacheWrite1hTokens : null,
-  reasoning_tokens: isCharged(chat) ? chat.reasoningTokens : null,
+  ...(isCharged(chat)
+    ? toTokenColumns({ ...chat, inputTokens: chat.inputTokens ?? 0, outputTokens: chat.outputTokens ?? 0 })
+    : noCounts),
   usage_estimated: chat.usageEstimated,
   credits: {
     reserved: chat.creditsHeld,

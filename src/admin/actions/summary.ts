@@ -1,3 +1,4 @@
+import { tokenCounts } from '../../domain/catalog/token-counts.ts';
 import { worth, type CreditMoney } from '../../domain/ledger/money.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
 import { readSummary, type SummaryRow } from '../../db/ledger/summaries.ts';
@@ -92,12 +93,7 @@ const sumNames = [
   'costMicroUsd',
   'unknownCosts',
   'marginMicroUsd',
-  'inputTokens',
-  'outputTokens',
-  'cachedInputTokens',
-  'cacheWriteTokens',
-  'cacheWrite1hTokens',
-  'reasoningTokens',
+  ...tokenCounts,
 ] satisfies (keyof Sums)[];
 
 const shown = (sums: Sums, money: CreditMoney) => ({

@@ -5,10 +5,11 @@ import { listLedgerEntries } from '../../services/ledger/list-ledger-entries.ts'
 import { listAttemptDetails, type AttemptDetail } from '../../db/tasks/attempt-details.ts';
 import type { Database } from '../../db/database.ts';
 import { customerSentence, refusalSentence } from '../../domain/requests/customer-sentence.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import type { Config } from '../../config/load-config.ts';
 import { findTaskOwners, type TaskOwner } from '../../db/tasks/task-owners.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
-import { findTask, findTraceParent, type TaskView } from '../../db/tasks/tasks.ts';
+import { findTask, findTraceParent } from '../../db/tasks/tasks.ts';
 import type { z } from 'zod';
 import type { PublicDelivery } from '../../schemas/delivery.ts';
 import { TaskTimeline, type TaskRow } from '../schemas/tasks.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { summarizeSpend, type Earnings } from '../../services/ledger/summarize-spend.ts';
+import { toTokenColumns } from '../../domain/catalog/token-counts.ts';
 import { spendGroups, spendMeasures, usageGroups, type SpendGroup } from '../../domain/ledger/usage-group.ts';
 import { isTimeZone, spendRange } from '../../domain/ledger/usage-range.ts';
 import { option, action } from '../define-action.ts';
@@ -102,10 +103,5 @@ const sumsOf = ({ requests, succeeded, failed, refused, left, credits, ...row }:
   cost_micro_usd: row.costMicroUsd,
   unknown_costs: row.unknownCosts,
   margin_micro_usd: row.marginMicroUsd,
-  input_tokens: row.inputTokens,
-  output_tokens: row.outputTokens,
-  cached_input_tokens: row.cachedInputTokens,
-  cache_write_tokens: row.cacheWriteTokens,
-  cache_write_1h_tokens: row.cacheWrite1hTokens,
-  reasoning_tokens: row.reasoningTokens,
+  ...toTokenColumns(row),
 });

@@ -1,6 +1,6 @@
 import type { ChargeReason, RefundReason } from '../../domain/chat/chat-end-reason.ts';
 import type { AttemptOutcome } from '../../domain/channels/upstream.ts';
-import type { TokenUsage } from '../../domain/catalog/token-classes.ts';
+import type { TokenParts } from '../../domain/catalog/token-classes.ts';
 import type { IdempotencyBinding } from '../idempotency.ts';
 
 export interface ChatAdmissionRequest {
@@ -34,7 +34,7 @@ export interface ChatFacts {
   inputTokens: number | null;
   outputTokens: number | null;
   /** The tokens that are billed by their class, as parts of the two. */
-  tokenClasses?: Pick<TokenUsage, 'cached' | 'cacheWrite' | 'cacheWrite1h' | 'reasoning'>;
+  tokenClasses?: TokenParts;
   usageEstimated: boolean;
   /**
    * The fewest tokens that may be charged for what the client received, counted where it was handed over. The ledger keeps it for invariant

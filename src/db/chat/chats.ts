@@ -1,3 +1,4 @@
+import { partColumns, type TokenCounts } from '../../domain/catalog/token-counts.ts';
 import type { ChatEndReason } from '../../domain/chat/chat-end-reason.ts';
 import { boughtCost, unknownCost } from '../tasks/attempt-details.ts';
 import type { Database } from '../database.ts';
@@ -10,8 +11,11 @@ import { unixSeconds } from '../unix-seconds.ts';
 export const chatOutcomes = ['running', 'succeeded', 'incomplete', 'refunded'] as const;
 export type ChatOutcome = (typeof chatOutcomes)[number];
 
-/** A chat whose credits were held, without its content, which is never stored. Times are unix seconds. */
-export interface ChatView {
+/**
+ * A chat whose credits were held, without its content, which is never stored. Times are unix seconds. Counts are null unless it was charged; those
+ * of parts also for what an earlier release charged.
+ */
+export interface ChatView extends TokenCounts<number | null> {
   requestId: string;
   projectId: string;
   keyId: string;
@@ -21,14 +25,6 @@ export interface ChatView {
   reason: ChatEndReason | null;
   /** The names of the channels that were called, in order. Only the last one is known once the rows of the calls are deleted. */
   channels: string[];
-  /** Null unless it was charged. */
-  inputTokens: number | null;
-  outputTokens: number | null;
-  /** Parts of the input and of the output. Null for what an earlier release charged, too. */
-  cachedInputTokens: number | null;
-  cacheWriteTokens: number | null;
-  cacheWrite1hTokens: number | null;
-  reasoningTokens: number | null;
   usageEstimated: boolean;
   creditsHeld: number;
   creditsCharged: number;
@@ -45,16 +41,18 @@ export interface ChatView {
   expiresAt: number | null;
 }
 
+const partsOf = (toSql: (column: string) => string): string => partColumns.map(toSql).join(', ');
+
 /** SQL for running requests: rows of `hold h`, in the form of `endedChat`. */
 export const runningChat = `h.id as request_id, h.project_id, h.key_id, h.model_id, 'running' as outcome, null::text as reason,
   h.channel_id, h.channel_name, null::bigint as input_tokens, null::bigint as output_tokens,
-  null::bigint as cached_input_tokens, null::bigint as cache_write_tokens, null::bigint as cache_write_1h_tokens, null::bigint as reasoning_tokens, null::boolean as usage_estimated,
+  ${partsOf((column) => `null::bigint as ${column}`)}, null::boolean as usage_estimated,
   h.amount as held, 0::bigint as charged, 0::bigint as cost_micro_usd, h.created_at as started, null::timestamptz as ended, h.expires_at as expires`;
 
 /** SQL for requests that have ended: rows of `ledger_entry e` that `isEndOfRequest`. */
 export const endedChat = `e.request_id, e.project_id, e.key_id, e.model_id, case when e.kind = 'refund' then 'refunded' when e.reason is null then 'succeeded' else 'incomplete' end as outcome,
   e.reason, e.channel_id, null::text as channel_name, e.input_tokens, e.output_tokens,
-  e.cached_input_tokens, e.cache_write_tokens, e.cache_write_1h_tokens, e.reasoning_tokens, e.usage_estimated,
+  ${partsOf((column) => `e.${column}`)}, e.usage_estimated,
   e.held, -e.credits as charged, e.cost_micro_usd, e.began_at as started, e.created_at as ended, null::timestamptz as expires`;
 
 /** Rows of `ledger_entry e` that end a request. */
@@ -70,7 +68,7 @@ export const chatColumns = `chat.project_id, chat.key_id, chat.model_id, chat.ou
   coalesce(chat.reason, case when adjusted.undelivered then 'not_delivered' end) as reason,
   coalesce(calls.channels, array_remove(array[coalesce(chat.channel_name, (select c.name from channel c where c.id = chat.channel_id), chat.channel_id)], null))
     as channels,
-  chat.input_tokens, chat.output_tokens, chat.cached_input_tokens, chat.cache_write_tokens, chat.cache_write_1h_tokens, chat.reasoning_tokens,
+  chat.input_tokens, chat.output_tokens, ${partsOf((column) => `chat.${column}`)},
   coalesce(chat.usage_estimated, false) as usage_estimated,
   chat.held as credits_held, (chat.charged + adjusted.taken)::float8 as credits_charged, adjusted.returned::float8 as credits_given_back,
   coalesce(chat.cost_micro_usd, calls.cost, 0)::float8 as cost_micro_usd,

@@ -1,3 +1,4 @@
+import { tokenPartNames } from '../../domain/catalog/token-classes.ts';
 import { toArrays } from '../array-literal.ts';
 import type { Statements } from '../database.ts';
 import type { ChatEnd } from './chat-facts.ts';
@@ -20,10 +21,7 @@ export const endAlone = (database: Pick<Statements, 'call'>, chat: ChatEnd): Pro
     chat.deliveredTokens,
     chat.costMicroUsd,
     chat.reason,
-    chat.tokenClasses && (chat.tokenClasses.cached ?? 0),
-    chat.tokenClasses && (chat.tokenClasses.cacheWrite ?? 0),
-    chat.tokenClasses && (chat.tokenClasses.cacheWrite1h ?? 0),
-    chat.tokenClasses && (chat.tokenClasses.reasoning ?? 0),
+    ...tokenPartNames.map((part) => chat.tokenClasses && (chat.tokenClasses[part] ?? 0)),
   ]);
 
 /** Ends a batch of chats in one call. */
@@ -48,10 +46,7 @@ export function endTogether(database: Pick<Statements, 'call'>, members: ChatEnd
       column(({ answer }) => answer?.status),
       column(({ answer }) => answer?.body),
       column(({ reason }) => reason),
-      column(({ tokenClasses }) => tokenClasses && (tokenClasses.cached ?? 0)),
-      column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite ?? 0)),
-      column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite1h ?? 0)),
-      column(({ tokenClasses }) => tokenClasses && (tokenClasses.reasoning ?? 0)),
+      ...tokenPartNames.map((part) => column(({ tokenClasses }) => tokenClasses && (tokenClasses[part] ?? 0))),
     ]),
   );
 }

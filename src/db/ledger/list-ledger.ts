@@ -1,3 +1,4 @@
+import { partColumns, type TokenCounts } from '../../domain/catalog/token-counts.ts';
 import type { ChatEndReason } from '../../domain/chat/chat-end-reason.ts';
 import type { EntryKind } from '../../domain/ledger/entry-kind.ts';
 import type { Page } from '../../domain/page.ts';
@@ -24,7 +25,8 @@ export interface LedgerFilter {
   requestId?: string | undefined;
 }
 
-export interface LedgerEntry {
+/** The counts are those of the settlement of a chat, and null otherwise. */
+export interface LedgerEntry extends TokenCounts<number | null> {
   id: number;
   /** Unix seconds. */
   at: number;
@@ -35,13 +37,6 @@ export interface LedgerEntry {
   /** The id of a task or of a chat's request; null for a top-up. */
   requestId: string | null;
   keyId: string | null;
-  /** Of the settlement of a chat: the tokens that were charged. The further counts are parts of these two. Null otherwise. */
-  inputTokens: number | null;
-  outputTokens: number | null;
-  cachedInputTokens: number | null;
-  cacheWriteTokens: number | null;
-  cacheWrite1hTokens: number | null;
-  reasoningTokens: number | null;
   /** Of a top-up, a deduction and an expiry the reference, of an operator's adjustment the reason. */
   reference: string | null;
   /**
@@ -100,7 +95,7 @@ const reason = `case when entry.kind <> 'adjust' then entry.reason when ${isUnde
 const columns = `entry.id, ${unixSeconds('entry.created_at')} as at, entry.kind, entry.credits, entry.balance_after, entry.request_id, entry.key_id,
   case when entry.kind = 'settle' then entry.input_tokens end as input_tokens,
   case when entry.kind = 'settle' then entry.output_tokens end as output_tokens,
-  entry.cached_input_tokens, entry.cache_write_tokens, entry.cache_write_1h_tokens, entry.reasoning_tokens,
+  ${partColumns.map((column) => `entry.${column}`).join(', ')},
   ${reference} as reference, ${reason} as reason`;
 
 /** The end of a request and its adjustments have an index each. */
@@ -124,10 +119,7 @@ export const ledgerColumns = {
   reference,
   reason,
   input_tokens: { number: `case when entry.kind = 'settle' then entry.input_tokens end` },
-  cached_input_tokens: { number: 'entry.cached_input_tokens' },
-  cache_write_tokens: { number: 'entry.cache_write_tokens' },
-  cache_write_1h_tokens: { number: 'entry.cache_write_1h_tokens' },
-  reasoning_tokens: { number: 'entry.reasoning_tokens' },
+  ...Object.fromEntries(partColumns.map((column) => [column, { number: `entry.${column}` }])),
   output_tokens: { number: `case when entry.kind = 'settle' then entry.output_tokens end` },
 } as const;
 

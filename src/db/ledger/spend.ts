@@ -1,3 +1,4 @@
+import { partColumns, tokenColumns, tokenCounts, type TokenCounts } from '../../domain/catalog/token-counts.ts';
 import type { SpendGroup, SpendMeasure } from '../../domain/ledger/usage-group.ts';
 import type { Database } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
@@ -18,7 +19,7 @@ export interface SpendRange {
 }
 
 /** What requests came to. What is not grouped by is null, and so is what the group does not have. */
-export interface Spend {
+export interface Spend extends TokenCounts {
   /** `YYYY-MM-DD` */
   day: string | null;
   /** `YYYY-MM-DDTHH:00` */
@@ -48,13 +49,6 @@ export interface Spend {
   costMicroUsd: number;
   /** Calls whose cost nobody knows, since `readCountedFrom`. */
   unknownCosts: number;
-  inputTokens: number;
-  outputTokens: number;
-  /** Parts of the input and of the output. */
-  cachedInputTokens: number;
-  cacheWriteTokens: number;
-  cacheWrite1hTokens: number;
-  reasoningTokens: number;
 }
 
 const sumNames = [
@@ -66,12 +60,7 @@ const sumNames = [
   'credits_charged',
   'cost_micro_usd',
   'unknown_costs',
-  'input_tokens',
-  'output_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'cache_write_1h_tokens',
-  'reasoning_tokens',
+  ...tokenColumns,
 ];
 const who = 'project_id, key_id, model_id, channel_id';
 const factList = `${who}, ${sumNames.join(', ')}`;
@@ -126,7 +115,7 @@ export async function sumSpend(
          successes as succeeded, failures - greatest(refusals, 0) as failed,
          -- Days that an earlier release closed have none, and half hours that are moved from them do.
          greatest(refusals, 0) as refused, left_charged + left_refunded as "left", left_charged, unknown_costs, input_tokens, output_tokens,
-         cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, nullif(model_id, '') as model,
+         ${partColumns.join(', ')}, nullif(model_id, '') as model,
          nullif(project_id, '') as project_id, nullif(key_id, '') as key_id, nullif(channel_id, '') as channel_id, nullif(type, '') as type
        from shown order by begun_at desc, is_rest, credits desc, cost_micro_usd desc`,
       [from, to, timeZone, groups, rowsMax + 1, projectId ?? null, keyId ?? null, top ?? null, measure],
@@ -161,12 +150,7 @@ const countNames = [
   'credits',
   'costMicroUsd',
   'unknownCosts',
-  'inputTokens',
-  'outputTokens',
-  'cachedInputTokens',
-  'cacheWriteTokens',
-  'cacheWrite1hTokens',
-  'reasoningTokens',
+  ...tokenCounts,
 ] as const;
 const noGroup = { day: null, hour: null, model: null, projectId: null, projectName: null, keyId: null, keyName: null };
 const noChannel = { channelId: null, channel: null, type: null };

@@ -1,3 +1,4 @@
+import { partColumns, type TokenCounts } from '../../domain/catalog/token-counts.ts';
 import type { Database } from '../database.ts';
 import { longValue } from '../long-transaction.ts';
 import { unixSeconds } from '../unix-seconds.ts';
@@ -40,7 +41,7 @@ export async function rebuildDay(
 /** The month of a day, as `YYYY-MM`. */
 export const monthOf = (day: string): string => day.slice(0, 7);
 
-export interface SummaryRow {
+export interface SummaryRow extends TokenCounts {
   projectId: string;
   projectName: string;
   /** The name of the plan that the project has now; null if it has none. */
@@ -61,12 +62,6 @@ export interface SummaryRow {
   /** Calls whose cost nobody knows. */
   unknownCosts: number;
   marginMicroUsd: number;
-  inputTokens: number;
-  outputTokens: number;
-  cachedInputTokens: number;
-  cacheWriteTokens: number;
-  cacheWrite1hTokens: number;
-  reasoningTokens: number;
 }
 
 export interface MonthlySummary {
@@ -98,7 +93,7 @@ export async function readSummary(database: Database, month: string): Promise<Mo
       'summary-rows',
       `select s.project_id, coalesce(p.name, '') as project_name, n.name as plan, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
          s.left_charged + s.left_refunded as "left", s.left_charged, s.credits_charged, s.cost_micro_usd, s.unknown_costs, s.margin_micro_usd, s.input_tokens, s.output_tokens,
-         s.cached_input_tokens, s.cache_write_tokens, s.cache_write_1h_tokens, s.reasoning_tokens
+         ${partColumns.map((column) => `s.${column}`).join(', ')}
        from monthly_summary s left join channel c on c.id = s.channel_id
          left join project p on p.id = s.project_id left join plan n on n.id = p.plan_id
        where s.month = $1 order by s.project_id, s.model_id, s.channel_id`,

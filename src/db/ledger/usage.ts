@@ -1,3 +1,4 @@
+import { tokenColumns, type TokenCounts } from '../../domain/catalog/token-counts.ts';
 import type { UsageGroup } from '../../domain/ledger/usage-group.ts';
 import type { Database } from '../database.ts';
 
@@ -13,7 +14,7 @@ export interface UsageRange {
 }
 
 /** What the requests that ended in a range came to. What is not grouped by is null. */
-export interface Usage {
+export interface Usage extends TokenCounts {
   /** `YYYY-MM-DD` */
   day: string | null;
   model: string | null;
@@ -23,17 +24,9 @@ export interface Usage {
   failed: number;
   /** Charged, less what was given back in the range. */
   credits: number;
-  inputTokens: number;
-  outputTokens: number;
-  /** Parts of the input and of the output. */
-  cachedInputTokens: number;
-  cacheWriteTokens: number;
-  cacheWrite1hTokens: number;
-  reasoningTokens: number;
 }
 
-const tokens =
-  'input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens';
+const tokens = tokenColumns.join(', ');
 const sums = `succeeded, failed, credits, ${tokens}`.replaceAll(/\w+/g, 'coalesce(sum($&), 0)::bigint as $&');
 
 /**

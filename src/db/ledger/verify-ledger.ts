@@ -1,7 +1,10 @@
+import { partColumns, tokenColumns } from '../../domain/catalog/token-counts.ts';
 import { lastCheckpoint, type Checkpoint } from './checkpoints.ts';
 import type { Database } from '../database.ts';
 import { newestRowSql } from '../restore/restore-marks.ts';
 import { longTransaction } from '../long-transaction.ts';
+
+const partsOf = (toSql: (column: string) => string): string => partColumns.map(toSql).join(', ');
 
 export interface InvariantResult {
   /** The sentence that is true if there is no breach. */
@@ -215,17 +218,14 @@ const invariants: Record<string, { promise: string; offenders: (scope: CheckedRo
             coalesce(e.channel_id, '') as channel_id, e.kind, -e.credits as credits,
             case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
             case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens,
-            e.cached_input_tokens, e.cache_write_tokens, e.cache_write_1h_tokens, e.reasoning_tokens
+            ${partsOf((column) => `e.${column}`)}
           from ledger_entry e join built b on b.day = (e.created_at at time zone 'UTC')::date
           where e.created_at >= (select min(first_at) from built) and e.created_at < (select max(past_at) from built)
             and e.kind in ('settle', 'refund', 'adjust') and (e.id <= b.through_entry_id or b.frozen_at is not null)
         ), taken as (
           select day, project_id, key_id, model_id, channel_id, count(*) filter (where kind = 'settle') as successes,
             sum(credits) as credits, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
-            sum(cached_input_tokens) as cached_input_tokens,
-            sum(cache_write_tokens) as cache_write_tokens,
-            sum(cache_write_1h_tokens) as cache_write_1h_tokens,
-            sum(reasoning_tokens) as reasoning_tokens
+            ${partsOf((column) => `sum(${column}) as ${column}`)}
           from entered where kind <> 'refund' group by 1, 2, 3, 4, 5
         ), failed as (
           select day, project_id, key_id, model_id, count(*) as failures from entered where kind = 'refund' group by 1, 2, 3, 4
@@ -238,21 +238,13 @@ const invariants: Record<string, { promise: string; offenders: (scope: CheckedRo
             sum(failures) as failures, sum(credits_charged) as credits, sum(cost_micro_usd) as cost,
             sum(unknown_costs) as unknown_costs, sum(left_charged) as left_charged, sum(left_refunded) as left_refunded,
             sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
-            sum(cached_input_tokens) as cached_input_tokens,
-            sum(cache_write_tokens) as cache_write_tokens,
-            sum(cache_write_1h_tokens) as cache_write_1h_tokens,
-            sum(reasoning_tokens) as reasoning_tokens
+            ${partsOf((column) => `sum(${column}) as ${column}`)}
           from daily_summary group by 1, 2, 3, 4
         )
         select day::text as at, project_id, key_id, model_id, channel_id
         from summed full join taken using (day, project_id, key_id, model_id, channel_id)
         where coalesce(summed.successes, 0) <> coalesce(taken.successes, 0) or coalesce(summed.credits_charged, 0) <> coalesce(taken.credits, 0)
-           or coalesce(summed.input_tokens, 0) <> coalesce(taken.input_tokens, 0)
-           or coalesce(summed.output_tokens, 0) <> coalesce(taken.output_tokens, 0)
-           or coalesce(summed.cached_input_tokens, 0) <> coalesce(taken.cached_input_tokens, 0)
-           or coalesce(summed.cache_write_tokens, 0) <> coalesce(taken.cache_write_tokens, 0)
-           or coalesce(summed.cache_write_1h_tokens, 0) <> coalesce(taken.cache_write_1h_tokens, 0)
-           or coalesce(summed.reasoning_tokens, 0) <> coalesce(taken.reasoning_tokens, 0)
+           or ${tokenColumns.map((column) => `coalesce(summed.${column}, 0) <> coalesce(taken.${column}, 0)`).join(' or ')}
         union
         select day::text, project_id, key_id, model_id, null
         from summed_failures full join failed using (day, project_id, key_id, model_id)
@@ -261,8 +253,8 @@ const invariants: Record<string, { promise: string; offenders: (scope: CheckedRo
         select month, project_id, null, model_id, channel_id
         from monthly_summary m full join month_of_days d using (month, project_id, model_id, channel_id)
         where (m.successes, m.failures, m.credits_charged, m.cost_micro_usd, m.input_tokens, m.output_tokens,
-               m.cached_input_tokens, m.cache_write_tokens, m.cache_write_1h_tokens, m.reasoning_tokens, m.unknown_costs, m.left_charged, m.left_refunded)
-          is distinct from (d.successes, d.failures, d.credits, d.cost, d.input_tokens, d.output_tokens, d.cached_input_tokens, d.cache_write_tokens, d.cache_write_1h_tokens, d.reasoning_tokens,
+               ${partsOf((column) => `m.${column}`)}, m.unknown_costs, m.left_charged, m.left_refunded)
+          is distinct from (d.successes, d.failures, d.credits, d.cost, d.input_tokens, d.output_tokens, ${partsOf((column) => `d.${column}`)},
                 d.unknown_costs, d.left_charged, d.left_refunded)
         union
         select month, project_id, null, model_id, channel_id from monthly_summary m join summary_month built using (month)

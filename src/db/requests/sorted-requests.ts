@@ -1,3 +1,4 @@
+import { tokenColumns } from '../../domain/catalog/token-counts.ts';
 import type { Page } from '../../domain/page.ts';
 import { newestPosition } from '../../domain/time-position.ts';
 import { boughtCost } from '../tasks/attempt-details.ts';
@@ -87,12 +88,7 @@ export const chatSortColumns = {
   model: 'chat.model_id',
   outcome: 'chat.outcome',
   reason: 'chat.reason',
-  input_tokens: { number: charged('input_tokens') },
-  output_tokens: { number: charged('output_tokens') },
-  cached_input_tokens: { number: charged('cached_input_tokens') },
-  cache_write_tokens: { number: charged('cache_write_tokens') },
-  cache_write_1h_tokens: { number: charged('cache_write_1h_tokens') },
-  reasoning_tokens: { number: charged('reasoning_tokens') },
+  ...Object.fromEntries(tokenColumns.map((column) => [column, { number: charged(column) }])),
   usage_estimated: { number: 'coalesce(chat.usage_estimated, false)::int' },
   credits: { number: 'chat.charged' },
   'credits.reserved': { number: 'chat.held' },

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json.ts';
-import type { TaskOutput } from '../../domain/tasks/task.ts';
 import type { UpstreamOutput } from '../../domain/channels/upstream.ts';
+import type { TaskOutput } from '../../domain/tasks/task-view.ts';
 import type { Database } from '../database.ts';
 import type { CopiedFile } from '../ledger/ledger.ts';
 import { recordAudit } from '../operators/audit.ts';

@@ -1,8 +1,9 @@
 import { finishTasks, type Finish, type TaskEnd } from '../ledger/ledger.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import type { Database } from '../database.ts';
 import { recordAudit } from '../operators/audit.ts';
 import { retryTransient } from '../retry-transient.ts';
-import { findTask, type TaskView } from './tasks.ts';
+import { findTask } from './tasks.ts';
 
 /** Ends a task for an operator, once, and returns it as it is then. Throws if there is no such task. */
 export const forceEnd = (

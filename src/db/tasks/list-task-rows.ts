@@ -1,11 +1,12 @@
 import type { Page, PageRequest } from '../../domain/page.ts';
 import { readTimePosition } from '../../domain/time-position.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { boundedPageOf, boundedText, OPERATOR_PAGE_BYTES_MAX, type Bounded } from '../bounded-page.ts';
 import type { Database } from '../database.ts';
 import { isByTime, sortedPageOf, sortedText, type ListRequest, type SortedRow, type TimeOrder } from '../list-order.ts';
 import { positionOf } from '../time-position-sql.ts';
 import { readOperatorPage, type TasksFilter } from './list-tasks.ts';
-import { viewWithoutInput, withDelivery, type TaskView } from './tasks.ts';
+import { viewWithoutInput, withDelivery } from './tasks.ts';
 
 export interface TaskFilter extends TasksFilter {
   projectId?: string | undefined;

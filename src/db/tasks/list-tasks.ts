@@ -8,6 +8,7 @@ import {
   oldestPosition,
   readTimePosition,
 } from '../../domain/time-position.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import {
   boundedText,
   CLIENT_PAGE_BYTES_MAX,
@@ -17,7 +18,7 @@ import {
 } from '../bounded-page.ts';
 import type { Database } from '../database.ts';
 import { positionOf, timeOfPosition } from '../time-position-sql.ts';
-import { viewColumns, viewWithoutInput, withDelivery, type TaskView } from './tasks.ts';
+import { viewColumns, viewWithoutInput, withDelivery } from './tasks.ts';
 
 export interface ProjectTasksFilter extends TasksFilter {
   projectId: string;

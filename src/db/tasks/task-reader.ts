@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { GroupCommit, type GroupLimits } from '../group-commit.ts';
-import { findTask, findTasks, type TaskView } from './tasks.ts';
+import { findTask, findTasks } from './tasks.ts';
 
 /** Reads tasks by their ids. Reads of one turn of the event loop, and those that arrive during a read, share a statement. */
 export class TaskReader {

@@ -1,38 +1,7 @@
-import type { DeliveryState } from '../../domain/callbacks/delivery-state.ts';
-import type { ErrorCode } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/json.ts';
-import type { TaskOptions } from '../../domain/tasks/task-options.ts';
-import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../../domain/tasks/task.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import type { Database, Statements } from '../database.ts';
 import type { FileDraft } from '../files/files.ts';
 import { unixSeconds } from '../unix-seconds.ts';
-
-/** A task as its client sees it, before a dialect renders it. Times are unix seconds. */
-export interface TaskView extends TaskOptions {
-  id: string;
-  projectId: string;
-  requestId: string;
-  type: TaskType;
-  modelId: string;
-  status: TaskStatus;
-  admission: 'open' | 'reserved' | 'rejected';
-  /** Why the task was rejected. */
-  refusalCode: ErrorCode | null;
-  /** Whether its client deleted the task. Then no client finds it. */
-  isDeleted: boolean;
-  input: JsonObject | null;
-  output: TaskOutput[] | null;
-  errorCode: TaskErrorCode | null;
-  outcomeUnknown: boolean;
-  progress: number | null;
-  attempts: number;
-  createdAt: number;
-  startedAt: number | null;
-  completedAt: number | null;
-  expiresAt: number | null;
-  credits: { quoted: number; reserved: number; charged: number; refunded: number };
-  callback: { state: DeliveryState; attempts: number; lastStatus: number | null; nextAttemptAt: number | null } | null;
-}
 
 /** The columns of `TaskView`, of a task `t` beside `withDelivery`. `json`, unlike `jsonb`, keeps the order of members in which clients have always received them. */
 const viewWith = (

@@ -57,6 +57,7 @@ export const isOutputClass = (tokens: TokenClass): boolean => {
 
 /** The parts of an answer's tokens that have a class of their own. */
 export type TokenPart = Table[PartialClass]['part'];
+export const tokenPartNames: readonly TokenPart[] = partialClasses.map((tokens) => tokenClassTable[tokens].part);
 export type TokenParts = Partial<Record<TokenPart, number>>;
 
 /** The tokens of one chat answer. A part beyond its whole is ignored, and one that is absent has no tokens. `cacheWrite` has `cacheWrite1h`. */
@@ -69,9 +70,7 @@ export interface TokenUsage extends TokenParts {
 
 /** Something of each part, by its name. */
 export const ofEachPart = <Value>(of: (part: TokenPart) => Value): Record<TokenPart, Value> =>
-  Object.fromEntries(
-    partialClasses.map((tokens) => [tokenClassTable[tokens].part, of(tokenClassTable[tokens].part)]),
-  ) as Record<TokenPart, Value>;
+  Object.fromEntries(tokenPartNames.map((part) => [part, of(part)])) as Record<TokenPart, Value>;
 
 /** The parts, each cut at what earlier parts of the same whole leave, so that each token is in one of them. A negative count is zero. */
 export function partsWithin(

@@ -30,20 +30,6 @@ export const taskErrorTable = {
 } as const satisfies Record<string, { retryable: boolean; message: string }>;
 export type TaskErrorCode = keyof typeof taskErrorTable;
 
-/** One stored output of a task. Its public URL is signed when the task is presented. */
-export interface TaskOutput {
-  file_id: string;
-  mime_type: string;
-  bytes: number;
-  width: number | null;
-  height: number | null;
-  /** Seconds. Null for images, and for videos whose duration cannot be read. */
-  duration: number | null;
-  sha256: string;
-  /** Unix seconds. */
-  expires_at: number;
-}
-
 /** The resolved request, defaults included. Exactly this is priced, stored and sent upstream. */
 export interface ResolvedInput extends JsonObject {
   prompt: string;

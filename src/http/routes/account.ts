@@ -7,6 +7,7 @@ import { PlaygroundKeyRefusal } from '../../services/projects/playground-key-ref
 import { clientRotations, rotateKey } from '../../services/projects/rotate-key.ts';
 import { showKey } from '../../services/projects/show-key.ts';
 import { summarizeUsage } from '../../services/ledger/summarize-usage.ts';
+import { tokenColumns } from '../../domain/catalog/token-counts.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { usageGroups } from '../../domain/ledger/usage-group.ts';
 import { isTimeZone, usageRange } from '../../domain/ledger/usage-range.ts';
@@ -124,12 +125,7 @@ const usageColumns: readonly (keyof PublicUsage['data'][number])[] = [
   'succeeded',
   'failed',
   'credits',
-  'input_tokens',
-  'output_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'cache_write_1h_tokens',
-  'reasoning_tokens',
+  ...tokenColumns,
 ];
 
 const wantsTable = (ctx: AppContext): boolean => preferredType(ctx, ['application/json', 'text/csv']) === 'text/csv';
@@ -191,12 +187,7 @@ const ledgerColumns: readonly (keyof PublicEntry)[] = [
   'key_id',
   'reference',
   'reason',
-  'input_tokens',
-  'output_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'cache_write_1h_tokens',
-  'reasoning_tokens',
+  ...tokenColumns,
 ];
 
 /** RFC 8288 */

@@ -3,6 +3,7 @@ import type { CreateDeps } from '../../services/tasks/create/create-media-task.t
 import { answerTaskRead, type TaskForm } from '../../services/tasks/show/show-task.ts';
 import type { Deps } from '../../deps.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
 import { inLegacyWords, toCoreMedia } from '../dialects/legacy/legacy-media.ts';
@@ -116,8 +117,6 @@ function readRoute(
     },
   });
 }
-
-type TaskView = Parameters<TaskForm['present']>[0];
 
 const toLegacyTask = ({ urls }: LegacyDeps, { id, status, progress, errorCode, output }: TaskView): LegacyTask => ({
   id,

@@ -6,6 +6,7 @@ import { waitForTask } from '../../services/tasks/show/wait-for-task.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { taskRefusal } from '../../domain/tasks/task-refusal.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { isTerminal } from '../../domain/tasks/task.ts';
 import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
 import { whenGone } from '../server/client-gone.ts';
@@ -15,8 +16,6 @@ import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { createTask, type CreateInput } from './media.ts';
 
 type PictureDeps = CreateDeps & FollowDeps;
-
-type TaskView = Awaited<ReturnType<typeof waitForTask>>;
 
 /** A request for pictures in the words of a dialect, which has read its body. */
 export interface PictureRequest extends Required<

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { followTask } from '../../services/tasks/show/follow-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { showTaskOf } from '../../services/tasks/show/show-task.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { isTerminal } from '../../domain/tasks/task.ts';
 import { requestedTask, type AppContext } from '../context.ts';
 import type { Description, Tag } from '../description.ts';
@@ -13,8 +14,6 @@ import { get, ownTask } from './common-rows.ts';
 import type { WaitDeps } from './wait-for-end.ts';
 
 type EventDeps = WaitDeps & Pick<Deps, 'db' | 'urls'>;
-
-type Task = Awaited<ReturnType<typeof showTaskOf>>;
 
 /** What a client waits before it connects again after a stream that ended before the task. */
 const RECONNECT_MS = 2_000;
@@ -62,7 +61,7 @@ async function streamTaskEvents(deps: EventDeps, ctx: AppContext): Promise<void>
   const events = new EventStream(ctx);
   const waiting = isTerminal(task.status) ? null : deps.taskWaits.enter(ctx);
   let last = received;
-  const send = (latest: Task): Promise<void> | undefined => {
+  const send = (latest: TaskView): Promise<void> | undefined => {
     const id = eventId(latest);
     if (id === last) return undefined;
     last = id;
@@ -85,7 +84,7 @@ async function streamTaskEvents(deps: EventDeps, ctx: AppContext): Promise<void>
 }
 
 /** The same for the same state of the task, in every process. */
-const eventId = ({ status, progress, attempts }: Task): string =>
+const eventId = ({ status, progress, attempts }: TaskView): string =>
   isTerminal(status) ? status : [status, attempts, progress ?? 0].join('.');
 
-const eventType = ({ status }: Task): string => (isTerminal(status) ? `task.${status}` : 'task.updated');
+const eventType = ({ status }: TaskView): string => (isTerminal(status) ? `task.${status}` : 'task.updated');

@@ -1,10 +1,10 @@
-import type { TaskView } from '../../db/tasks/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { webhookKeys } from '../../platform/crypto/webhook-keys.ts';
 import { webhookHeaders } from '../../platform/crypto/webhook-signature.ts';
 import { callbackSecretContext } from '../projects/callback-secret.ts';
 import { presentTask } from '../tasks/show/present-task.ts';
 import { alarmOf } from '../../domain/operators/alarm.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 
 const bodyBytesMax = 128_000;
 

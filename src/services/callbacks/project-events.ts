@@ -1,9 +1,10 @@
 import { watchChanges } from '../../caches/watch.ts';
 import { ledgerEnds, listEndEntries, type EndEntry } from '../../db/tasks/list-task-ends.ts';
 import { readProjectSecret } from '../../db/projects/project-secret.ts';
-import { findTasks, type TaskView } from '../../db/tasks/tasks.ts';
+import { findTasks } from '../../db/tasks/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { endEventId } from '../../domain/callbacks/end-event-id.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { callbackBody, callbackHeaders, unsealSecrets } from './callback-message.ts';
 
 type EventDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'urls' | 'logger'>;

@@ -1,7 +1,8 @@
 import { startRedelivery, type RedeliveryLimits } from '../../db/callbacks/deliveries.ts';
-import { findTask, type TaskView } from '../../db/tasks/tasks.ts';
+import { findTask } from '../../db/tasks/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { deliveryLimits } from '../tasks/create/plan-task.ts';
 

@@ -1,5 +1,5 @@
-import type { TaskView } from '../../db/tasks/tasks.ts';
 import { optionsOf, readTaskOptions } from '../../domain/tasks/task-options.ts';
+import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 
 /** The types of events about a task. */

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
+import type { TaskOutput } from '../../domain/tasks/task-view.ts';
 import { findFile } from '../../db/files/files.ts';
 import type { Deps } from '../../deps.ts';
-import type { TaskOutput } from '../../domain/tasks/task.ts';
 
 /**
  * A task's stored results in order. A result that still fits into `bytesMax`, and whose memory `mayHold` grants, is returned as

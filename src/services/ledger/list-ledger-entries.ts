@@ -1,8 +1,12 @@
 import type { PublicEntry } from '../../schemas/ledger-entry.ts';
 import { listLedger, type LedgerFilter } from '../../db/ledger/list-ledger.ts';
 import type { Deps } from '../../deps.ts';
+import { tokenClasses } from '../../domain/catalog/token-classes.ts';
+import { toTokenColumns } from '../../domain/catalog/token-counts.ts';
 import type { Page } from '../../domain/page.ts';
 import type { ListRequest } from '../../db/list-order.ts';
+
+const inOrderOfClasses = tokenClasses.map((tokens) => `${tokens}_tokens` as const);
 
 /** One page of a project's ledger. */
 export async function listLedgerEntries(
@@ -25,12 +29,7 @@ export async function listLedgerEntries(
         key_id: keyId,
         reference,
         reason,
-        input_tokens: tokens.inputTokens,
-        cached_input_tokens: tokens.cachedInputTokens,
-        cache_write_tokens: tokens.cacheWriteTokens,
-        cache_write_1h_tokens: tokens.cacheWrite1hTokens,
-        output_tokens: tokens.outputTokens,
-        reasoning_tokens: tokens.reasoningTokens,
+        ...toTokenColumns(tokens, inOrderOfClasses),
       };
     },
   );

@@ -1,6 +1,7 @@
 import type { PublicUsage } from '../../schemas/usage.ts';
 import { sumUsage, type Usage, type UsageRange } from '../../db/ledger/usage.ts';
 import type { Deps } from '../../deps.ts';
+import { toTokenColumns } from '../../domain/catalog/token-counts.ts';
 import { GatewayError } from '../../domain/errors.ts';
 
 /** A longer answer would be megabytes. */
@@ -24,23 +25,10 @@ export async function summarizeUsage({ db }: Pick<Deps, 'db'>, range: UsageRange
   };
 }
 
-const sumsOf = ({
+const sumsOf = ({ requests, succeeded, failed, credits, ...tokens }: Usage): PublicUsage['total'] => ({
   requests,
   succeeded,
   failed,
   credits,
-  inputTokens,
-  outputTokens,
-  ...parts
-}: Usage): PublicUsage['total'] => ({
-  requests,
-  succeeded,
-  failed,
-  credits,
-  input_tokens: inputTokens,
-  output_tokens: outputTokens,
-  cached_input_tokens: parts.cachedInputTokens,
-  cache_write_tokens: parts.cacheWriteTokens,
-  cache_write_1h_tokens: parts.cacheWrite1hTokens,
-  reasoning_tokens: parts.reasoningTokens,
+  ...toTokenColumns(tokens),
 });

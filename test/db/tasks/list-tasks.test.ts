@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TaskView } from '../../../src/domain/tasks/task-view.ts';
 import { listVideos } from '../../../src/services/tasks/show/list-videos.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { listProjectTasks, type ProjectTasksFilter } from '../../../src/db/tasks/list-tasks.ts';
 import { purgeTasks } from '../../../src/db/scheduled-jobs/retention.ts';
 import { listTaskRows } from '../../../src/db/tasks/list-task-rows.ts';
-import type { TaskView } from '../../../src/db/tasks/tasks.ts';
 import type { Page, PageRequest } from '../../../src/domain/page.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { manyTasks, type ListedBook, type ListedTask } from '../../support/many-tasks.ts';

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import { GatewayError } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/json.ts';
-import type { TaskOutput } from '../../../domain/tasks/task.ts';
 import { acceptedParameters } from '../../../domain/catalog/parameters.ts';
 import { pictureSize } from '../../../domain/tasks/picture-size.ts';
 import { arrangePictures } from '../../../domain/tasks/arrange-pictures.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import { anyJson, arrayOf } from '../../request/validate.ts';
 import type { AnsweredPicture } from '../answered-picture.ts';
 import { nonNullFields, isNonNull, withoutHarmless, type HarmlessValues } from '../chat-fields.ts';
@@ -190,12 +190,7 @@ export function openaiPictures({
   };
 }
 
-interface EndedTask {
-  /** Unix seconds. */
-  createdAt: number;
-  completedAt: number | null;
-  output: readonly TaskOutput[] | null;
-}
+type EndedTask = Pick<TaskView, 'createdAt' | 'completedAt' | 'output'>;
 
 const formats: Readonly<Partial<Record<string, string>>> = {
   'image/png': 'png',

@@ -1,22 +1,9 @@
 import type { JsonObject } from '../../../domain/json.ts';
-import { taskErrorTable, type TaskErrorCode, type TaskOutput, type TaskStatus } from '../../../domain/tasks/task.ts';
-
-/** What a video shows of its task. Times are unix seconds. */
-interface VideoTask {
-  id: string;
-  modelId: string;
-  status: TaskStatus;
-  input: JsonObject | null;
-  output: readonly TaskOutput[] | null;
-  errorCode: TaskErrorCode | null;
-  progress: number | null;
-  createdAt: number;
-  completedAt: number | null;
-  expiresAt: number | null;
-}
+import { taskErrorTable, type TaskStatus } from '../../../domain/tasks/task.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 
 /** OpenAI's video object (https://platform.openai.com/docs/api-reference/videos/object). The id is the task's, for all routes of tasks. */
-export function openaiVideo(task: VideoTask): JsonObject {
+export function openaiVideo(task: TaskView): JsonObject {
   const status = statusWords[task.status];
   const [output] = task.output ?? [];
   const duration = output?.duration ?? task.input?.['duration'];
@@ -56,7 +43,7 @@ function requestedSize(input: JsonObject | null): string | null {
 }
 
 /** One page of videos. */
-export const openaiVideoList = (videos: readonly VideoTask[], hasMore: boolean): JsonObject => ({
+export const openaiVideoList = (videos: readonly TaskView[], hasMore: boolean): JsonObject => ({
   object: 'list',
   data: videos.map(openaiVideo),
   first_id: videos[0]?.id ?? null,

@@ -1,9 +1,9 @@
 import { isAnsweredSynchronously } from '../../../adapters/channel.ts';
 import { lastProviderJobOf } from '../../../db/tasks/adopt-result.ts';
-import type { TaskView } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { fittingOutputs } from '../../../domain/tasks/fitting-outputs.ts';
 import type { UpstreamOutput } from '../../../domain/channels/upstream.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import { channelOfAttempt, removedCredential } from '../../channels/credential-of-attempt.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
 import { OperatorError } from '../../operator-error.ts';

@@ -1,6 +1,6 @@
 import type { NewTask } from '../../../db/ledger/ledger.ts';
-import type { TaskView } from '../../../db/tasks/tasks.ts';
 import { optionsOf } from '../../../domain/tasks/task-options.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 
 /**
  * A task as its client sees it at the moment in which its credits are reserved. Everything but the time of its creation is what the

@@ -1,10 +1,11 @@
 import { adoptFile, lastCallOf, type Adoption } from '../../../db/tasks/adopt-result.ts';
 import { draftFiles } from '../../../db/files/files.ts';
 import type { CopiedFile } from '../../../db/ledger/ledger.ts';
-import { findTask, type TaskView } from '../../../db/tasks/tasks.ts';
+import { findTask } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
 import type { UpstreamOutput } from '../../../domain/channels/upstream.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
 import { channelOfAttempt } from '../../channels/credential-of-attempt.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';

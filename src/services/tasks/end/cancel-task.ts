@@ -6,11 +6,12 @@ import {
   requestCancel,
   type LiveAttempt,
 } from '../../../db/tasks/cancels.ts';
-import { findTask, type TaskView } from '../../../db/tasks/tasks.ts';
+import { findTask } from '../../../db/tasks/tasks.ts';
 import { hastenPoll } from '../../../db/tasks/parked-provider-jobs.ts';
 import type { Deps } from '../../../deps.ts';
 import { GatewayError } from '../../../domain/errors.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import { pause } from '../../../platform/pause.ts';
 import { finishTask } from './finish-task.ts';
 import { stopProviderJob, stopSecondsMax } from './stop-provider-job.ts';

@@ -1,6 +1,7 @@
-import { deleteTaskRow, type TaskView } from '../../../db/tasks/tasks.ts';
+import { deleteTaskRow } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { GatewayError } from '../../../domain/errors.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import { discardFiles } from '../../files/discard-files.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { AttemptDetail } from '../../../db/tasks/attempt-details.ts';
-import type { TaskView } from '../../../db/tasks/tasks.ts';
 import type { DeliveryState } from '../../../domain/callbacks/delivery-state.ts';
 import { errorTable, type ErrorCode } from '../../../domain/errors.ts';
 import { taskErrorTable } from '../../../domain/tasks/task.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import type { PublicDelivery } from '../../../schemas/delivery.ts';
 
 type Task = Pick<

@@ -1,5 +1,5 @@
 import { watchChanges } from '../../../caches/watch.ts';
-import type { TaskView } from '../../../db/tasks/tasks.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import type { Deps } from '../../../deps.ts';
 import { pause } from '../../../platform/pause.ts';
 

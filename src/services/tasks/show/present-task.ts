@@ -1,8 +1,8 @@
 import type { PublicTask } from '../../../schemas/task.ts';
-import type { TaskView } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { presentOptions } from '../../../domain/tasks/task-options.ts';
 import { taskErrorTable, type TaskErrorCode } from '../../../domain/tasks/task.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 
 /** The task in the format of the API. Polling and the callback return the same text, URLs included (rules "Media tasks"). */
 export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): PublicTask {

@@ -1,9 +1,10 @@
 import type { RequestedTask, TaskAnswer } from '../../../caches/task-answers.ts';
-import { findTask, type TaskView } from '../../../db/tasks/tasks.ts';
+import { findTask } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { GatewayError } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import { etagOf } from '../../../platform/crypto/hash.ts';
 import { isId } from '../../../platform/crypto/ids.ts';
 

@@ -1,5 +1,5 @@
-import type { TaskView } from '../../../db/tasks/tasks.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
+import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import { isStatementAtFault } from '../../keep-writing.ts';
 import { followTask, type FollowDeps } from './follow-task.ts';
 
