@@ -13,7 +13,7 @@ export interface LaunchOptions {
   cwd?: string;
   /** The file that its output is appended to, mode 0600. Without it the output is dropped. */
   logFile?: string;
-  /** Gets each line of its standard output, which is then not logged, because it may have a key. */
+  /** Gets each line of its standard output, or its first 65,536 characters. They are not logged then, because they may have a key. */
   onLine?: (line: string) => void;
   stopSignal: 'SIGINT' | 'SIGTERM';
   graceSeconds: number;
@@ -59,7 +59,9 @@ export async function launch(options: LaunchOptions): Promise<LaunchedProcess> {
     child.once('error', reject);
     child.once('spawn', resolve);
   });
-  const pid = child.pid ?? 0;
+  const { pid } = child;
+  // A signal to the process 0 would go to the group of this one.
+  if (pid === undefined) throw new Error(`${command} was started without a process id`);
   const start = processStart(pid);
   if (guardian && !guardian.watch(pid, { signal: stopSignal, graceSeconds, rank })) {
     // Not killed, because PostgreSQL would leave its lock file behind.
@@ -103,24 +105,32 @@ export async function untilReady(
 }
 
 const logBytesMax = 10_000_000;
-const lineBytesMax = 65_536;
+/** In characters. */
+const lineLengthMax = 65_536;
 
 function openLog(path: string): number {
-  // Rotated at every start. One old file is kept, so the size is bounded by the output of one run.
+  // One old file is kept, so that both together are bounded by the output of two runs.
   if (existsSync(path) && statSync(path).size > logBytesMax) renameSync(path, `${path}.1`);
   const file = openSync(path, 'a', 0o600);
   chmodSync(path, 0o600);
   return file;
 }
 
+/** Passes each line on, also a last one without its end. Of a line beyond the limit the beginning is passed on. */
 function splitLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {
-  let rest = '';
+  let line = '';
   stream.setEncoding('utf8');
   stream.on('error', () => {});
   stream.on('data', (chunk: string) => {
-    const lines = (rest + chunk).split('\n');
-    rest = (lines.pop() ?? '').slice(0, lineBytesMax);
-    for (const line of lines) onLine(line);
+    const [rest = '', ...others] = chunk.split('\n');
+    line = (line + rest).slice(0, lineLengthMax);
+    for (const next of others) {
+      onLine(line);
+      line = next.slice(0, lineLengthMax);
+    }
+  });
+  stream.on('end', () => {
+    if (line !== '') onLine(line);
   });
 }
 

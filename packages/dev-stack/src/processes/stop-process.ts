@@ -9,7 +9,7 @@ export interface StopOrder {
   graceSeconds: number;
 }
 
-/** Sends SIGTERM, waits `graceSeconds`, then kills. Resolves when the process has ended, also if it had ended before. */
+/** Sends the signal, waits `graceSeconds`, then kills. Resolves when the process has ended, also if it had ended before. */
 export async function stopProcess({ pid, start, signal, graceSeconds }: StopOrder): Promise<void> {
   if (!send({ pid, start, signal })) return;
   if (await isGone({ pid, start, withinSeconds: graceSeconds })) return;
