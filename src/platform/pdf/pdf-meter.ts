@@ -16,6 +16,8 @@ type ThreadAnswer = z.infer<typeof Measured>['measured'];
 const OWNER_WAITING_MAX = 16;
 const WAITING_MAX = 500;
 const THREAD_MEGABYTES_MAX = 192;
+/** Of the time for an answer. The thread itself gives up after it, so that it is ended only if it hangs. */
+const DECODING_SHARE = 2 / 3;
 
 interface MeasureRequest {
   documents: readonly string[];
@@ -117,7 +119,7 @@ export class PdfMeter {
     this.#thread ??= this.#startThread();
     // The bytes move to the thread without a copy.
     this.#thread.postMessage(
-      { id, documents: readable },
+      { id, withinMs: this.#answerMs * DECODING_SHARE, documents: readable },
       readable.map(({ buffer }) => buffer),
     );
   }
