@@ -23,5 +23,7 @@ export default {
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.mjs'],
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Test files wait for timers and other processes about half of their time. Each may start a gateway of 500 MB.
+  // The modules of a file with ES modules stay in memory, and collecting two gigabytes of them takes a process longer than its start.
+  workerIdleMemoryLimit: '700MB',
   maxWorkers: Math.min(Math.max(5, availableParallelism()), 6),
 };

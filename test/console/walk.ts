@@ -68,20 +68,29 @@ const transitionsOver = `(async () => {
   }
 })()`;
 
-/** Small targets are a rule of WCAG 2.2 that axe leaves out unless it is asked for. A popover of a low window may cover a part of one. */
-const rulesOf = (size: string, colorScheme: 'light' | 'dark'): object =>
-  colorScheme === 'dark'
+/**
+ * Small targets are a rule of WCAG 2.2 that axe leaves out by default. A popover of a low window may cover a part of one. The dark pictures are
+ * there for the contrast, and a zoom changes no color.
+ */
+const rulesOf = (size: string, colorScheme: 'light' | 'dark'): object => {
+  const isZoomed = size === 'zoomed';
+  return colorScheme === 'dark'
     ? { runOnly: ['color-contrast'] }
-    : { rules: { 'target-size': { enabled: size !== 'zoomed' } } };
+    : { rules: { 'target-size': { enabled: !isZoomed }, 'color-contrast': { enabled: !isZoomed } } };
+};
 
 /** The policy of the page allows no script of ours, so the debugger adds it. */
 async function violationsOn(page: Page, scope: string, rules: object): Promise<string[]> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: `window.axe ?? (() => { ${axeSource} })()` });
+  if (!(await page.evaluate<boolean>(`'axe' in window`))) {
+    const session = await page.context().newCDPSession(page);
+    await session.send('Runtime.evaluate', { expression: axeSource });
+    await session.detach();
+  }
+  // Style sheets are loaded again for rules of experimental kind alone.
+  const options = { ...rules, resultTypes: ['violations'], preload: false };
   const { violations } = await page.evaluate<AxeResults>(
-    `window.axe.run(${JSON.stringify(scope)}, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
+    `window.axe.run(${JSON.stringify(scope)}, ${JSON.stringify(options)})`,
   );
-  await session.detach();
   return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ html }) => html).join(' ')})`);
 }
 
