@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
-import type { Adapter, MediaInput, MediaRequest, StopOptions } from './channel.ts';
+import type { Adapter, MediaRequest, StopOptions } from './channel.ts';
 import { onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
+import { contentParts } from './media/media-inputs.ts';
 import { readMediaOutcome } from './media/media-outcome.ts';
 import { parsedBy, unconfirmedStop } from './media/poll.ts';
 import { SavedId, pathSegment } from './reading/provider-job-id.ts';
@@ -58,25 +59,13 @@ export const minimaxMedia: MediaTypes = {
 };
 
 function toBody(request: MediaRequest): JsonObject {
-  const { image, referenceImages = [], videoUrl, audioUrl } = request;
-  const part = (type: 'image_url' | 'video_url' | 'audio_url', input: MediaInput, role: string): JsonObject => ({
-    type,
-    [type]: { url: input.url },
-    role,
-  });
   const { ratio, ...parameters } = request.parameters;
   return {
     ...parameters,
     // A clip has the aspect ratio of its first frame.
-    ...(ratio !== undefined && !image && { ratio }),
+    ...(ratio !== undefined && !request.image && { ratio }),
     model: request.model,
-    content: [
-      { type: 'text', text: request.prompt },
-      ...(image ? [part('image_url', image, 'first_frame')] : []),
-      ...referenceImages.map((reference) => part('image_url', reference, 'reference_image')),
-      ...(videoUrl ? [part('video_url', videoUrl, 'reference_video')] : []),
-      ...(audioUrl ? [part('audio_url', audioUrl, 'reference_audio')] : []),
-    ],
+    content: contentParts(request),
   };
 }
 

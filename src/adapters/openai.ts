@@ -25,7 +25,7 @@ import { openaiToolRules } from './chat/tool-words.ts';
 import { openaiEvents } from './chat/openai-stream.ts';
 import { forVendor, vendorWarnings } from './chat/openai-vendor-request.ts';
 import { openaiVendors } from './chat/openai-vendors.ts';
-import { wholeCounts } from './chat/total-tokens.ts';
+import { wholeUsage } from './chat/total-tokens.ts';
 
 /**
  * Chat completions of OpenAI and of compatible providers. Base URL `https://api.openai.com/v1`.
@@ -242,14 +242,13 @@ function toReply(json: unknown): ChatReply | FailedAnswer | null {
 
 function toUsage(json: unknown): ChatUsage | null {
   const usage = Usage.safeParse(json).data;
-  if (!usage || (usage.prompt_tokens === null && usage.completion_tokens === null)) return null;
-  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? undefined;
-  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? undefined;
-  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;
-  return {
-    ...wholeCounts({ prompt, completion, total, cached, reasoning }),
-    cachedTokens: cached,
-    cacheWriteTokens: usage.prompt_tokens_details?.cache_write_tokens ?? undefined,
-    reasoningTokens: reasoning,
-  };
+  if (!usage) return null;
+  return wholeUsage({
+    prompt: usage.prompt_tokens,
+    completion: usage.completion_tokens,
+    total: usage.total_tokens,
+    cached: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens,
+    cacheWrite: usage.prompt_tokens_details?.cache_write_tokens,
+    reasoning: usage.completion_tokens_details?.reasoning_tokens,
+  });
 }

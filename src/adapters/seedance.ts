@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { JsonObject } from '../domain/json.ts';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
-import type { Adapter, MediaInput, MediaRequest, StopOptions } from './channel.ts';
+import type { Adapter, StopOptions } from './channel.ts';
 import { onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
+import { contentParts } from './media/media-inputs.ts';
 import { unconfirmedStop } from './media/poll.ts';
 import { SavedId, pathSegment } from './reading/provider-job-id.ts';
 import { seedanceAnswers as answers } from './reading/seedance-answers.ts';
@@ -27,7 +27,7 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
     async submitMedia(upstream, request, options) {
       // Ark ignores this header. It helps to find a task in logs.
       const headers = { 'idempotency-key': request.idempotencyKey };
-      const body = { ...request.parameters, model: request.model, content: toContent(request) };
+      const body = { ...request.parameters, model: request.model, content: contentParts(request) };
       return submit(upstream, { path: tasksPath, headers, body }, (task_id) => ({ task_id }), options);
     },
 
@@ -56,21 +56,6 @@ const tasksPath = '/contents/generations/tasks';
 export const seedanceMedia: MediaTypes = {
   video: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
 };
-
-function toContent(request: MediaRequest): JsonObject[] {
-  const part = (type: 'image_url' | 'video_url' | 'audio_url', input: MediaInput, role: string): JsonObject => ({
-    type,
-    [type]: { url: input.url },
-    role,
-  });
-  return [
-    { type: 'text', text: request.prompt },
-    ...(request.image ? [part('image_url', request.image, 'first_frame')] : []),
-    ...(request.referenceImages ?? []).map((image) => part('image_url', image, 'reference_image')),
-    ...(request.videoUrl ? [part('video_url', request.videoUrl, 'reference_video')] : []),
-    ...(request.audioUrl ? [part('audio_url', request.audioUrl, 'reference_audio')] : []),
-  ];
-}
 
 const SavedRef = z.object({ task_id: SavedId });
 const pathOf = (ref: z.infer<typeof SavedRef>): string => `${tasksPath}/${pathSegment(ref.task_id)}`;

@@ -18,7 +18,7 @@ import { asksForThoughts, type SignedThought, type Thinking } from '../../domain
 import type { RequestBody } from '../upstream/call-upstream.ts';
 import { callIdOr, tokenCount, fileName, objectIn, ownObject, resultText } from './chat-call.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
-import { wholeCounts } from './total-tokens.ts';
+import { wholeUsage } from './total-tokens.ts';
 
 /**
  * OpenAI's Responses API, for models whose chat completions take no function tools.
@@ -252,14 +252,13 @@ export function toSignedThought(json: unknown): SignedThought | null {
 
 function toUsage(json: unknown): ChatUsage | null {
   const usage = Usage.safeParse(json).data;
-  if (!usage || (usage.input_tokens === null && usage.output_tokens === null)) return null;
-  const cached = usage.input_tokens_details?.cached_tokens ?? undefined;
-  const reasoning = usage.output_tokens_details?.reasoning_tokens ?? undefined;
-  const { input_tokens: prompt, output_tokens: completion, total_tokens: total } = usage;
-  return {
-    ...wholeCounts({ prompt, completion, total, cached, reasoning }),
-    cachedTokens: cached,
-    cacheWriteTokens: usage.input_tokens_details?.cache_write_tokens ?? undefined,
-    reasoningTokens: reasoning,
-  };
+  if (!usage) return null;
+  return wholeUsage({
+    prompt: usage.input_tokens,
+    completion: usage.output_tokens,
+    total: usage.total_tokens,
+    cached: usage.input_tokens_details?.cached_tokens,
+    cacheWrite: usage.input_tokens_details?.cache_write_tokens,
+    reasoning: usage.output_tokens_details?.reasoning_tokens,
+  });
 }

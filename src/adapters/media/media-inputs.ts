@@ -34,3 +34,19 @@ export function inlineInput(input: MediaInput): { mimeType: string; base64: stri
   if (!inline) throw new Error('An input of this family must be a data URI.');
   return inline;
 }
+
+/** The prompt and the inputs as the parts of one list, for Seedance and MiniMax. */
+export function contentParts({ prompt, image, referenceImages = [], videoUrl, audioUrl }: MediaRequest): JsonObject[] {
+  const part = (type: 'image_url' | 'video_url' | 'audio_url', { url }: MediaInput, role: string): JsonObject => ({
+    type,
+    [type]: { url },
+    role,
+  });
+  return [
+    { type: 'text', text: prompt },
+    ...(image ? [part('image_url', image, 'first_frame')] : []),
+    ...referenceImages.map((reference) => part('image_url', reference, 'reference_image')),
+    ...(videoUrl ? [part('video_url', videoUrl, 'reference_video')] : []),
+    ...(audioUrl ? [part('audio_url', audioUrl, 'reference_audio')] : []),
+  ];
+}

@@ -1,7 +1,6 @@
-import { isObject } from '../../domain/json.ts';
 import { clips } from './clips.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, asText } from './fields.ts';
+import { fieldsOf, asText, innerOf } from './fields.ts';
 import { mediaAnswers } from './media-answers.ts';
 
 /** DashScope's error codes (https://www.alibabacloud.com/help/en/model-studio/error-code, read on 2026-11-22). */
@@ -27,11 +26,6 @@ export const dashscopeWords: WordTable = {
   },
 };
 
-const outputOf = (json: unknown) => {
-  const root = fieldsOf(json);
-  return isObject(root['output']) || Array.isArray(root['output']) ? fieldsOf(root['output']) : root;
-};
-
 /** Answers as `{output: {task_id, task_status, video_url, code, message}, usage}`. An unknown task has the state `UNKNOWN`. */
 export const dashscopeAnswers = mediaAnswers({
   noun: 'the task',
@@ -41,9 +35,9 @@ export const dashscopeAnswers = mediaAnswers({
     const { code, message } = fieldsOf(json);
     return typeof code === 'string' && code !== '' && typeof message === 'string';
   },
-  id: (json) => outputOf(json)['task_id'],
+  id: (json) => innerOf(json, 'output')['task_id'],
   providerJob(json) {
-    const output = outputOf(json);
+    const output = innerOf(json, 'output');
     const usage = fieldsOf(fieldsOf(json)['usage']);
     const results = [output['video_url'], output['results'], output['output'], output['url'], output['choices']];
     return {

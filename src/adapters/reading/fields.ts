@@ -11,6 +11,13 @@ export function fieldsOf(value: unknown): Fields {
   return isObject(object) ? object : none;
 }
 
+/** The object in a member of an answer, or the answer itself if nothing stands there. */
+export function innerOf(json: unknown, member: string): Fields {
+  const root = fieldsOf(json);
+  const inner = root[member];
+  return isObject(inner) || Array.isArray(inner) ? fieldsOf(inner) : root;
+}
+
 /** A list as it is, one value as a list of it, and nothing as an empty list. */
 export const asList = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];

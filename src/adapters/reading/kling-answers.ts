@@ -1,7 +1,6 @@
-import { isObject } from '../../domain/json.ts';
 import type { UpstreamOutput } from '../../domain/channels/upstream.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isEmpty, asText } from './fields.ts';
+import { fieldsOf, isEmpty, asText, innerOf } from './fields.ts';
 import { firstFiles, mediaAnswers } from './media-answers.ts';
 
 /**
@@ -28,11 +27,6 @@ export const klingWords: WordTable = {
   },
 };
 
-const dataOf = (json: unknown) => {
-  const root = fieldsOf(json);
-  return isObject(root['data']) || Array.isArray(root['data']) ? fieldsOf(root['data']) : root;
-};
-
 /** Answers as `{code, message, data: {task_id, task_status, task_result: {images, videos}}}`. */
 export const klingAnswers = mediaAnswers({
   noun: 'the task',
@@ -41,9 +35,9 @@ export const klingAnswers = mediaAnswers({
     const { code, message } = fieldsOf(json);
     return typeof code === 'number' && code > 0 && code < 1_000_000 && typeof message === 'string';
   },
-  id: (json) => dataOf(json)['task_id'],
+  id: (json) => innerOf(json, 'data')['task_id'],
   providerJob(json) {
-    const data = dataOf(json);
+    const data = innerOf(json, 'data');
     const made = data['task_result'];
     const reason = asText(data['task_status_msg']);
     const results = isEmpty(made) ? [data['videos'], data['images'], data['video_url'], data['url']] : [made];

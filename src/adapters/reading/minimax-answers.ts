@@ -1,7 +1,6 @@
-import { isObject } from '../../domain/json.ts';
 import { clips } from './clips.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, asText } from './fields.ts';
+import { fieldsOf, asText, innerOf } from './fields.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 import { problemOf, type Problem } from './problem.ts';
 
@@ -20,11 +19,6 @@ export const minimaxWords: WordTable = {
   phrases: { unknown_job: [/\brecord not found\b/i] },
 };
 
-const taskOf = (json: unknown) => {
-  const root = fieldsOf(json);
-  return isObject(root['task']) || Array.isArray(root['task']) ? fieldsOf(root['task']) : root;
-};
-
 const answers = mediaAnswers({
   noun: 'the task',
   words: minimaxWords,
@@ -32,9 +26,9 @@ const answers = mediaAnswers({
     const { type, message } = fieldsOf(fieldsOf(json)['error']);
     return typeof type === 'string' && typeof message === 'string';
   },
-  id: (json) => taskOf(json)['task_id'],
+  id: (json) => innerOf(json, 'task')['task_id'],
   providerJob(json) {
-    const task = taskOf(json);
+    const task = innerOf(json, 'task');
     const { code, message } = fieldsOf(task['error']);
     const results = [task['content'], task['video_url'], task['file'], task['output'], task['url']];
     return {
