@@ -15,7 +15,7 @@ const typesOnly = (from, to) => ({
 module.exports = {
   forbidden: [
     layer('domain'),
-    // What both APIs answer.
+    // Answers that services make, for both APIs.
     layer('schemas', 'domain'),
     layer('platform', 'domain'),
     layer('adapters', 'domain', 'platform'),
@@ -101,7 +101,7 @@ module.exports = {
       comment:
         'Entities, transactions and statements stand in src/db. The development stack administrates its own server by pg.',
       from: { path: '^(src|packages|console/src)/', pathNot: '^(src/db|packages/dev-stack/src/servers)/' },
-      to: { path: '^src/db/entities/|(^|/)node_modules/(@mikro-orm|mikro-orm|kysely|pg)/' },
+      to: { path: '^src/db/entities/|(^|/)node_modules/(@mikro-orm|mikro-orm|kysely|mysql2|pg)/|^(node:)?sqlite$' },
     },
     {
       name: 'console-takes-only-words-and-schemas',

@@ -78,4 +78,4 @@ export interface DescribedAnswer {
 }
 
 /** A JSON body of an answer. */
-export const json = (schema: z.ZodType): DescribedAnswer['content'] => ({ 'application/json': schema });
+export const json = <Schema extends z.ZodType>(schema: Schema) => ({ 'application/json': schema });

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { AppContext, AppMiddleware } from './context.ts';
 import type { Description, Tag } from './description.ts';
 import { queryReader, type QueryOf, type QueryShape } from './request/query.ts';
@@ -13,24 +14,42 @@ interface RouteMiddlewares {
   beforeBody?: readonly AppMiddleware[];
 }
 
-/** A row whose handler takes the query as its schemas read it. */
-type Endpoint<Shape extends QueryShape, TagName extends string> = RouteFacts &
+/** What the schemas of a row's JSON answers accept. */
+type AnswerOf<Described> = {
+  [Status in keyof Described]: Described[Status] extends { content: { 'application/json': infer Schema } }
+    ? z.input<Schema>
+    : never;
+}[keyof Described];
+
+/** A row whose handler takes the query as its schemas read it, and returns what its answers describe. */
+type Endpoint<Shape extends QueryShape, Described extends Description['answers'], TagName extends string> = RouteFacts &
   RouteMiddlewares &
   Description<TagName> & {
     query?: Shape;
-    handler: (ctx: AppContext, query: QueryOf<Shape>) => Promise<void> | void;
+    answers: Described;
+    handler: Handler<Shape, AnswerOf<Described>>;
   };
 
+/** Returns the JSON of an answer, or nothing if it has sent bytes or a stream. The condition holds always: by it the compiler keeps literals. */
+type Handler<Shape extends QueryShape, Answer> = [Answer] extends [infer Value]
+  ? (ctx: AppContext, query: QueryOf<Shape>) => Value | void | Promise<Value | void>
+  : never;
+
 /** The row of a route that clients call. Its handler is called with the query that its row accepts. */
-export const endpoint = <const Shape extends QueryShape = Record<never, never>, TagName extends string = Tag>({
+export const endpoint = <
+  const Shape extends QueryShape = Record<never, never>,
+  Described extends Description['answers'] = Description['answers'],
+  TagName extends string = Tag,
+>({
   handler,
   ...row
-}: Endpoint<Shape, TagName>): Route => {
+}: Endpoint<Shape, Described, TagName>): Route => {
   const read = queryReader<Shape>(row.query);
   return {
     ...row,
     async handler(ctx) {
-      await handler(ctx, read(ctx));
+      const answer = await handler(ctx, read(ctx));
+      if (answer !== undefined) ctx.body = answer;
     },
   };
 };

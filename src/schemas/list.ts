@@ -8,3 +8,4 @@ export const listOf = <Item extends z.ZodType>(item: Item) =>
     has_more: z.boolean(),
     next_cursor: z.string().nullable().describe('Send it as `after` to read the next page.'),
   });
+export type ListOf<Item> = z.input<ReturnType<typeof listOf<z.ZodType<unknown, Item>>>>;

@@ -83,6 +83,7 @@ export const Quote = z
     }),
   })
   .meta({ id: 'Quote' });
+export type PublicQuote = z.input<typeof Quote>;
 
 export const TaskList = listOf(Task).meta({ id: 'TaskList' });
 
@@ -104,6 +105,7 @@ export const AttemptList = z
     ),
   })
   .meta({ id: 'AttemptList' });
+export type PublicAttempt = z.input<typeof AttemptList>['data'][number];
 
 export const DeletedTask = z
   .object({ task_id: z.string(), object: z.literal('task'), deleted: z.literal(true) })

@@ -337,7 +337,7 @@ async function underPlan(projectId: string, task: NewTask): Promise<NewTask> {
 }
 
 const expiringOf = async (keyId: string): Promise<number[]> => {
-  const { balance } = (await showKey({ db }, keyId)) as unknown as { balance: { expiring: { credits: number }[] } };
+  const { balance } = await showKey({ db }, keyId);
   return balance.expiring.map(({ credits }) => credits);
 };
 

@@ -30,6 +30,12 @@ export const taskErrorTable = {
 } as const satisfies Record<string, { retryable: boolean; message: string }>;
 export type TaskErrorCode = keyof typeof taskErrorTable;
 
+/** The error of a task. Throws for the code of a later release, rather than show a failed task without an error. */
+export function failureOf(code: TaskErrorCode) {
+  const { message, retryable } = taskErrorTable[code];
+  return { code, message, retryable };
+}
+
 /** The resolved request, defaults included. Exactly this is priced, stored and sent upstream. */
 export interface ResolvedInput extends JsonObject {
   prompt: string;

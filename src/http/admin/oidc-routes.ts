@@ -30,9 +30,7 @@ export function oidcRoutes(deps: OidcDeps): Route[] {
       path: `${adminPrefix}/session/options`,
       summary: 'show the ways to sign in beside a token',
       answers: { 200: { description: 'The ways to sign in.', content: json(SignInOptions) } },
-      handler(ctx) {
-        ctx.body = { oidc: deps.oidc && { issuer: deps.oidc.issuer, url: path } };
-      },
+      handler: () => ({ oidc: deps.oidc && { issuer: deps.oidc.issuer, url: path } }),
     }),
     endpoint({
       ...forBrowser,

@@ -55,7 +55,7 @@ export const playgroundRoute = (deps: Pick<Deps, 'db' | 'config'>): Route =>
         throw refusalOf(error);
       });
       ctx.set('Cache-Control', 'no-store');
-      ctx.body = {
+      return {
         key_id: key.keyId,
         api_key: key.apiKey,
         expires_at: key.expiresAt,

@@ -51,9 +51,7 @@ export function sessionRoutes(deps: AccessDeps): Route[] {
       method: 'GET',
       summary: 'show who is signed in',
       answers: { 200: { description: 'Who is signed in, or whose token was sent.', content: json(Session) } },
-      async handler(ctx) {
-        ctx.body = await present(deps, adminOf(ctx));
-      },
+      handler: (ctx) => present(deps, adminOf(ctx)),
     }),
     endpoint({
       ...own,
@@ -70,21 +68,21 @@ export function sessionRoutes(deps: AccessDeps): Route[] {
         const session = sessionOf(ctx);
         const ended = session !== undefined && (await endSession(deps, session, adminOf(ctx)));
         clearSessionCookie(ctx);
-        ctx.body = { ended };
+        return { ended };
       },
     }),
   ];
 }
 
 /** Another site must not sign a visitor in either. */
-async function signIn(deps: AccessDeps, ctx: AppContext): Promise<void> {
+async function signIn(deps: AccessDeps, ctx: AppContext): Promise<z.input<typeof Session>> {
   if (ctx.get('origin') !== '' || ctx.get('sec-fetch-site') !== '') demandSameOrigin(ctx);
   const { token } = validate(SignIn, ctx.request.body);
   const access = await accessByToken(deps, token);
   if (!access) throw new GatewayError('invalid_admin_token');
   const begun = await beginSession(deps, access);
   setSessionCookie(ctx, begun, isFromHttps(ctx));
-  ctx.body = await present(deps, { ...access, expiresAt: begun.expiresAt });
+  return present(deps, { ...access, expiresAt: begun.expiresAt });
 }
 
 const present = async (deps: AccessDeps, access: AdminAccess) => ({

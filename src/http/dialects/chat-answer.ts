@@ -24,8 +24,9 @@ export const classesOf = ({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>)
   );
 
 /** What an answer cost, as a member of its usage: no vendor has a field for it, and their SDKs keep or drop it. */
-export const costOf = ({ credits, costDetails }: Pick<ChatAnswer, 'credits' | 'costDetails'>): JsonObject =>
-  credits === undefined || costDetails === undefined ? {} : { tollgate: { credits, cost_details: { ...costDetails } } };
+export const costOf = ({ credits, costDetails }: Pick<ChatAnswer, 'credits' | 'costDetails'>) => ({
+  ...(credits !== undefined && costDetails && { tollgate: { credits, cost_details: { ...costDetails } } }),
+});
 
 /** What the last event of a stream says of the answer beside its usage. */
 export const tollgateOf = ({

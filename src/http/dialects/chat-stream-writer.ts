@@ -1,6 +1,5 @@
 import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/json.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 
 /** What every event of a streamed answer says. */
@@ -34,5 +33,4 @@ export interface ChatStreamWriter {
 export const dataEvent = (json: string): string => `data: ${json}\n\n`;
 
 /** The same with a name, by which some SDKs tell events apart. */
-export const namedEvent = (name: string, json: JsonObject): string =>
-  `event: ${name}\n${dataEvent(JSON.stringify(json))}`;
+export const namedEvent = (name: string, json: object): string => `event: ${name}\n${dataEvent(JSON.stringify(json))}`;

@@ -20,7 +20,7 @@ export const vendorPages = {
 export type ModelQuery = Partial<QueryOf<typeof vendorPages>>;
 
 /** How one dialect shows models. */
-export interface ModelForm {
+export interface ModelForm<List extends object = object, One extends object = object> {
   /** Tells the forms apart. */
   name: string;
   /** The query parameters of the list. */
@@ -28,6 +28,6 @@ export interface ModelForm {
   /** Whether clients of this dialect can use the model. */
   shows(entry: CatalogEntry): boolean;
   /** The list, or the page of it that was asked for. The models are in the order of the catalog. */
-  list(entries: readonly CatalogEntry[], query: ModelQuery): object;
-  one(entry: CatalogEntry): object;
+  list(entries: readonly CatalogEntry[], query: ModelQuery): List;
+  one(entry: CatalogEntry): One;
 }

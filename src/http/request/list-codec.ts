@@ -1,6 +1,6 @@
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/json.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
+import type { ListOf } from '../../schemas/list.ts';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
 import { anyText, wholeNumber, type QueryOf } from './query.ts';
 
@@ -13,26 +13,20 @@ export const pageQuery = {
   after: anyText('The `next_cursor` of the page before.'),
 };
 
-/** Reads which page of one list is asked for, and writes that page. */
-export interface ListCodec {
-  /** Throws `invalid_value` for an `after` that is no cursor of this list. */
-  read(query: QueryOf<typeof pageQuery>): PageRequest;
-  write(page: Page<JsonObject>): JsonObject;
-}
-
 /**
  * The format that all lists of the API share: a cursor (`writeCursor`) leads to the next page. `position` matches the positions of this
  * list.
  */
-export const createListCodec = (name: string, position: RegExp): ListCodec => ({
-  read({ limit = 20, after: cursor }) {
+export const createListCodec = (name: string, position: RegExp) => ({
+  /** Throws `invalid_value` for an `after` that is no cursor of this list. */
+  read({ limit = 20, after: cursor }: QueryOf<typeof pageQuery>): PageRequest {
     if (cursor === undefined) return { limit, after: null };
     const after = readCursor(name, position, cursor);
     if (after !== null) return { limit, after };
     const message = `after: ${quoted(cursor)} is not a next_cursor of this list.`;
     throw new GatewayError('invalid_value', { message, param: 'after' });
   },
-  write: ({ items, next }) => ({
+  write: <Item>({ items, next }: Page<Item>): ListOf<Item> => ({
     object: 'list',
     data: items,
     has_more: next !== null,

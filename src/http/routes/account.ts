@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import type { Deps } from '../../deps.ts';
-import { LedgerList, type PublicEntry } from '../../schemas/ledger-entry.ts';
-import { UsageSchema, type PublicUsage } from '../../schemas/usage.ts';
+import { LedgerEntrySchema, LedgerList } from '../../schemas/ledger-entry.ts';
+import { OwnKey, RotatedOwnKey } from '../../schemas/own-key.ts';
+import { tokenParts } from '../../schemas/token-parts.ts';
+import { UsageSchema } from '../../schemas/usage.ts';
 import { listLedgerEntries } from '../../services/ledger/list-ledger-entries.ts';
 import { PlaygroundKeyRefusal } from '../../services/projects/playground-key-refusal.ts';
 import { clientRotations, rotateKey } from '../../services/projects/rotate-key.ts';
 import { showKey } from '../../services/projects/show-key.ts';
 import { summarizeUsage } from '../../services/ledger/summarize-usage.ts';
-import { tokenColumns } from '../../domain/catalog/token-counts.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { usageGroups } from '../../domain/ledger/usage-group.ts';
 import { isTimeZone, usageRange } from '../../domain/ledger/usage-range.ts';
 import { entryPosition } from '../../domain/time-position.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
-import { OwnKey, RotatedOwnKey } from '../openapi/schemas/account.ts';
 import { toCsv } from '../response/csv.ts';
 import { createListCodec, pageQuery } from '../request/list-codec.ts';
 import { preferredType } from '../request/preferred-type.ts';
@@ -35,9 +35,7 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
     summary: 'Read the key',
     description: 'What the key of the request may do and has left, at this moment.',
     answers: { 200: { description: 'The key.', content: json(OwnKey) } },
-    async handler(ctx) {
-      ctx.body = await showKey(deps, keyOf(ctx).keyId);
-    },
+    handler: (ctx) => showKey(deps, keyOf(ctx).keyId),
   }),
   endpoint({
     ...post('/api/v1/key/rotate', anyScope),
@@ -55,7 +53,7 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
  * `POST /api/v1/key/rotate`: the new secret, which is shown only here, and until when the previous ones work. A key of the playground
  * is refused: its secret would outlive the session.
  */
-async function rotateOwnKey(deps: AccountDeps, ctx: AppContext): Promise<void> {
+async function rotateOwnKey(deps: AccountDeps, ctx: AppContext): Promise<z.input<typeof RotatedOwnKey>> {
   const { keyId } = keyOf(ctx);
   const { apiKey, previousUntil } = await rotateKey(deps, { keyId, actor: keyId, ...clientRotations }).catch(
     (error: unknown) => {
@@ -63,7 +61,7 @@ async function rotateOwnKey(deps: AccountDeps, ctx: AppContext): Promise<void> {
       throw new GatewayError('scope_not_allowed', { message: error.message });
     },
   );
-  ctx.body = { object: 'key', key_id: keyId, api_key: apiKey, previous_until: previousUntil };
+  return { object: 'key', key_id: keyId, api_key: apiKey, previous_until: previousUntil };
 }
 
 const groups = parameter(
@@ -112,21 +110,11 @@ const usageRoute = (deps: AccountDeps): Route =>
       const range = usageRange({ from, to }, Date.now());
       const { projectId } = keyOf(ctx);
       const usage = await summarizeUsage(deps, { projectId, keyId, ...range, timeZone, groups });
-      if (wantsTable(ctx)) sendTable(ctx, 'usage.csv', toCsv(usageColumns, usage.data));
-      else ctx.body = usage;
+      return wantsTable(ctx) ? sendTable(ctx, 'usage.csv', toCsv(usageColumns, usage.data)) : usage;
     },
   });
 
-const usageColumns: readonly (keyof PublicUsage['data'][number])[] = [
-  'day',
-  'model',
-  'key_id',
-  'requests',
-  'succeeded',
-  'failed',
-  'credits',
-  ...tokenColumns,
-];
+const usageColumns = ['day', 'model', 'key_id', ...UsageSchema.shape.total.keyof().options] as const;
 
 const wantsTable = (ctx: AppContext): boolean => preferredType(ctx, ['application/json', 'text/csv']) === 'text/csv';
 
@@ -167,28 +155,16 @@ const ledgerRoute = (deps: AccountDeps): Route =>
       const isNone = taskId !== undefined && requestId !== undefined && taskId !== requestId;
       const entries = isNone ? { items: [], next: null } : await listLedgerEntries(deps, filter, page);
       const list = codec.write(entries);
-      if (!wantsTable(ctx)) {
-        ctx.body = list;
-        return;
-      }
-      if (typeof list['next_cursor'] === 'string') linkNext(ctx, list['next_cursor']);
-      sendTable(ctx, 'ledger.csv', toCsv(ledgerColumns, entries.items));
+      if (!wantsTable(ctx)) return list;
+      if (list.next_cursor !== null) linkNext(ctx, list.next_cursor);
+      return sendTable(ctx, 'ledger.csv', toCsv(ledgerColumns, entries.items));
     },
   });
 
-const ledgerColumns: readonly (keyof PublicEntry)[] = [
-  'entry_id',
-  'at',
-  'kind',
-  'credits',
-  'balance_after',
-  'task_id',
-  'request_id',
-  'key_id',
-  'reference',
-  'reason',
-  ...tokenColumns,
-];
+/** The parts of tokens stand behind all others. */
+const ledgerColumns = LedgerEntrySchema.keyof().options.toSorted(
+  (a, b) => Number(a in tokenParts) - Number(b in tokenParts),
+);
 
 /** RFC 8288 */
 function linkNext(ctx: AppContext, cursor: string): void {

@@ -47,7 +47,7 @@ export interface ChatDialect {
   idPrefix?: string;
   /** This dialect's names of the fields that the shared checks refuse or leave out. By default they are the checks' own. */
   words?: DialectWords;
-  write(answer: ChatAnswer): JsonObject;
+  write(answer: ChatAnswer): object;
   /** Writes a streamed answer. */
   stream(about: Omit<StreamAbout, 'includeUsage'>): ChatStreamWriter;
   /** How the events of a streamed answer are sent, if not as they are. */

@@ -26,11 +26,11 @@ export const idempotencyKey = {
 };
 
 /** A read that answers with its version. */
-export const versioned = (
+export const versioned = <Content extends DescribedAnswer['content']>(
   description: string,
-  content: DescribedAnswer['content'],
+  content: Content,
   more: Pick<DescribedAnswer, 'sometimes'> = {},
-): Description['answers'] => ({ 200: { description, content, headers: validated, ...more }, 304: notModified });
+) => ({ 200: { description, content, headers: validated, ...more }, 304: notModified });
 
 export const replayed = {
   'Idempotent-Replayed': '`true` if this answers an earlier request with the same `Idempotency-Key`.',

@@ -10,11 +10,11 @@ import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields
 import type { ChatRouteDeps } from './answer-chat.ts';
 
 /** How one dialect asks for a count of tokens. */
-interface CountDialect {
+interface CountDialect<Count> {
   /** Reads what would be sent to the model. Throws as the reader of a chat does. */
   read: (ctx: AppContext, body: JsonObject, reading: Reading) => ChatRequest;
   words: DialectWords;
-  write: (tokens: number) => JsonObject;
+  write: (tokens: number) => Count;
 }
 
 /**
@@ -22,8 +22,8 @@ interface CountDialect {
  * where a provider reports no usage.
  */
 export const countTokensRoute =
-  (deps: ChatRouteDeps, { read, words, write }: CountDialect) =>
-  async (ctx: AppContext): Promise<void> => {
+  <Count>(deps: ChatRouteDeps, { read, words, write }: CountDialect<Count>) =>
+  async (ctx: AppContext): Promise<Count> => {
     const request = read(ctx, ctx.request.body ?? {}, readingOf(ctx));
     const entry = await findModelFor(deps, request.model, keyOf(ctx), { noteModel: noteModelIn(ctx) });
     try {
@@ -33,7 +33,7 @@ export const countTokensRoute =
       const { leftOut } = family === undefined ? request : carriedTo(deps, prepared, family);
       tellIgnored(ctx, ignoredFields(leftOut, words));
       const { hold } = prepared;
-      ctx.body = write(Math.min(hold.likelyInputTokens, hold.inputTokens));
+      return write(Math.min(hold.likelyInputTokens, hold.inputTokens));
     } catch (error) {
       throw inWords(words, error);
     }

@@ -33,7 +33,7 @@ export const formerGatewayRoutes = (deps: FormerDeps): Route[] => [
       async handler(ctx) {
         const { facts, usedUsd, leftUsd } = await readFormerBilling(deps, keyOf(ctx).keyId);
         const limit = usedUsd + leftUsd;
-        ctx.body = {
+        return {
           object: 'billing_subscription',
           has_payment_method: true,
           soft_limit_usd: limit,
@@ -53,7 +53,7 @@ export const formerGatewayRoutes = (deps: FormerDeps): Route[] => [
       answers: { 200: { description: 'Spent over the life of the key, in US cents.', content: json(Spent) } },
       async handler(ctx) {
         const { usedUsd } = await readFormerBilling(deps, keyOf(ctx).keyId);
-        ctx.body = { object: 'list', total_usage: usedUsd * 100 };
+        return { object: 'list', total_usage: usedUsd * 100 };
       },
     }),
   ),
@@ -144,18 +144,18 @@ const tokenUsage = (deps: FormerDeps, path: string): Route =>
     answers: { 200: { description: 'In its quota: 500,000 are a US dollar.', content: json(TokenUsage) } },
     async handler(ctx) {
       const { facts, usedUsd, leftUsd, isUnlimited } = await readFormerBilling(deps, keyOf(ctx).keyId);
-      const [used, left] = [usedUsd, leftUsd].map((usd) => Math.floor(Number((usd * quotaPerUsd).toFixed(3))));
-      ctx.body = {
+      const quotaOf = (usd: number): number => Math.floor(Number((usd * quotaPerUsd).toFixed(3)));
+      return {
         code: true,
         message: 'ok',
         data: {
           object: 'token_usage',
           name: facts.name,
-          total_granted: (used ?? 0) + (left ?? 0),
-          total_used: used,
-          total_available: left,
+          total_granted: quotaOf(usedUsd) + quotaOf(leftUsd),
+          total_used: quotaOf(usedUsd),
+          total_available: quotaOf(leftUsd),
           unlimited_quota: isUnlimited,
-          model_limits: Object.fromEntries((facts.models ?? []).map((model) => [model, true])),
+          model_limits: Object.fromEntries((facts.models ?? []).map((model) => [model, true as const])),
           model_limits_enabled: facts.models !== null,
           expires_at: facts.expiresAt ?? 0,
         },
@@ -163,9 +163,9 @@ const tokenUsage = (deps: FormerDeps, path: string): Route =>
     },
   });
 
-async function showKeyInfo(deps: FormerDeps, ctx: AppContext): Promise<void> {
+async function showKeyInfo(deps: FormerDeps, ctx: AppContext): Promise<z.input<typeof KeyInfo>> {
   const { facts, usedUsd, leftUsd, isUnlimited } = await readFormerBilling(deps, keyOf(ctx).keyId);
-  ctx.body = {
+  return {
     key: facts.keyId,
     info: {
       key_name: facts.name,
@@ -183,18 +183,22 @@ async function showKeyInfo(deps: FormerDeps, ctx: AppContext): Promise<void> {
   };
 }
 
-async function listModelInfos(deps: FormerDeps, ctx: AppContext): Promise<void> {
+async function listModelInfos(deps: FormerDeps, ctx: AppContext): Promise<z.input<typeof ModelInfos>> {
   const { models, plan } = keyOf(ctx);
   const creditUsd = (await creditValueOf(deps)) / 1_000_000;
   const entries = await deps.catalog.under(plan).entries();
   const usable = entries.filter((entry) => isOffered(entry) && isAllowed(models, entry));
-  ctx.body = { data: usable.flatMap((entry) => namesIn(entry).map((name) => modelInfo(entry, name, creditUsd))) };
+  return { data: usable.flatMap((entry) => namesIn(entry).map((name) => modelInfo(entry, name, creditUsd))) };
 }
 
 /** A chat model is found by its aliases, too. */
 const namesIn = (entry: CatalogEntry): string[] => (entry.model.type === 'chat' ? namesOf(entry) : [entry.model.id]);
 
-function modelInfo({ model, private: hidden }: CatalogEntry, name: string, creditUsd: number) {
+function modelInfo(
+  { model, private: hidden }: CatalogEntry,
+  name: string,
+  creditUsd: number,
+): z.input<typeof ModelInfos>['data'][number] {
   const isChat = model.type === 'chat';
   const perToken = (creditsPer1k: number): number | null => (isChat ? (creditsPer1k * creditUsd) / 1_000 : null);
   return {

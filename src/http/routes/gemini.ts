@@ -128,7 +128,7 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
 
 /** `countTokens` under one prefix (https://ai.google.dev/api/tokens, read 2026-11-26). */
 export const geminiCountRoute = (deps: ChatRouteDeps, prefix: string): Route => {
-  const count = countTokensRoute(deps, {
+  const count = countTokensRoute<z.input<typeof GeminiTokens>>(deps, {
     read: (ctx, body, reading) => readGeminiCount(ctx.params['model'] ?? '', body, reading),
     words: geminiWords,
     write: (tokens) => ({ totalTokens: tokens, promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }] }),

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { CreateDeps } from '../../services/tasks/create/create-media-task.ts';
 import { answerTaskRead, type TaskForm } from '../../services/tasks/show/show-task.ts';
 import type { Deps } from '../../deps.ts';
-import type { JsonObject } from '../../domain/json.ts';
 import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
@@ -82,7 +81,7 @@ export const legacyRoutes = (deps: LegacyDeps): Route[] => [
   readRoute(deps, pictureStatus, legacyWorkflowStatus, LegacyWorkflowStatus),
 ];
 
-async function createLegacy(deps: LegacyDeps, ctx: AppContext): Promise<void> {
+async function createLegacy(deps: LegacyDeps, ctx: AppContext): Promise<z.input<typeof LegacyCreated>> {
   const body = ctx.request.body ?? {};
   const task = await createTask(deps, ctx, {
     dialect: 'legacy',
@@ -93,15 +92,15 @@ async function createLegacy(deps: LegacyDeps, ctx: AppContext): Promise<void> {
   }).catch((error: unknown) => {
     throw inLegacyWords(error, body);
   });
-  ctx.body = legacyCreated(toLegacyTask(deps, task));
+  return legacyCreated(toLegacyTask(deps, task));
 }
 
 /** A read of the task that the query parameter `param` names. */
-function readRoute(
+function readRoute<Answer extends z.ZodType<object, object>>(
   deps: LegacyDeps,
   { path, param, ...row }: { path: string; param: string; summary: string; dialect?: 'legacy_data' },
-  present: (task: LegacyTask) => JsonObject,
-  answer: z.ZodType,
+  present: (task: LegacyTask) => z.input<Answer>,
+  answer: Answer,
 ): Route {
   const form: TaskForm = { name: present.name, present: (task) => present(toLegacyTask(deps, task)) };
   return endpoint({
@@ -110,7 +109,7 @@ function readRoute(
     ...row,
     description: 'Of a task of either type, created on any route.',
     query: { [param]: z.string().min(1).describe('The id of the task.') },
-    answers: versioned('The task.', json(answer)),
+    answers: versioned('The task.', json<z.ZodType>(answer)),
     errors: ['task_not_found'],
     async handler(ctx, { [param]: taskId = '' }) {
       answerRepresentation(ctx, await answerTaskRead(deps, { projectId: keyOf(ctx).projectId, taskId }, form));

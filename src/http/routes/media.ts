@@ -61,15 +61,12 @@ const createRoute = (deps: MediaDeps, type: TaskType, path: string): Route =>
       const idempotencyKey = readIdempotencyKey(ctx);
       const body = ctx.request.body ?? {};
       const input = { dialect: 'openai', type, route: path, idempotencyKey, body } as const;
-      if (body.dry_run === true) {
-        ctx.body = await quoteMediaTask(deps, requestOf(ctx, input));
-        return;
-      }
+      if (body.dry_run === true) return quoteMediaTask(deps, requestOf(ctx, input));
       const accepted = await createTask(deps, ctx, input);
       const task = seconds === undefined ? accepted : await waitForEnd(deps, ctx, accepted, seconds);
       ctx.status = seconds !== undefined && isTerminal(task.status) ? 200 : 202;
       ctx.set('Location', `/api/v1/tasks/${task.id}`);
-      ctx.body = presentTask(deps, task);
+      return presentTask(deps, task);
     },
   });
 

@@ -66,7 +66,7 @@ export const messageRoutes = (deps: ChatRouteDeps): Route[] => [
     accepts: { 'application/json': CountBody.meta({ id: 'CountRequest' }) },
     examples: question((model) => ({ model, messages })),
     answers: { 200: { description: 'The count.', content: json(TokenCount) } },
-    handler: countTokensRoute(deps, {
+    handler: countTokensRoute<z.input<typeof TokenCount>>(deps, {
       read(ctx, body, reading) {
         demandVersion(ctx);
         return readTokenCount(body, reading);

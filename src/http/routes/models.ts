@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { z } from 'zod';
 import { getOrMake } from '../../platform/get-or-make.ts';
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import { findNamed, modelNotFound } from '../../services/catalog/find-model.ts';
@@ -168,7 +169,7 @@ const showModel = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels, 
 };
 
 /** The platform's own form: the entries of the catalog. */
-const nativeModels: ModelForm = {
+const nativeModels: ModelForm<z.input<typeof ModelList>, z.input<typeof ModelSchema>> = {
   name: 'native',
   query: [],
   shows: () => true,

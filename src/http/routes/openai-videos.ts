@@ -64,7 +64,7 @@ export const openaiVideoRoutes = (deps: VideoDeps, downloads: Downloads): Route[
     async handler(ctx) {
       const task = await ownVideo(deps, ctx);
       await deleteTask(deps, task);
-      ctx.body = { id: task.id, object: 'video.deleted', deleted: true };
+      return { id: task.id, object: 'video.deleted', deleted: true };
     },
   }),
   contentRoute(deps, downloads),
@@ -99,7 +99,7 @@ const createVideoRoute = (deps: VideoDeps): Route =>
         throw inVideoWords(request, error);
       });
       tellIgnored(ctx, ignoredFields(request.leftOut));
-      ctx.body = openaiVideo(task);
+      return openaiVideo(task);
     },
   });
 
@@ -134,7 +134,7 @@ const listVideosRoute = (deps: VideoDeps): Route =>
         oldestFirst: order === 'asc',
         ...(after !== undefined && { after }),
       });
-      ctx.body = openaiVideoList(items, next !== null);
+      return openaiVideoList(items, next !== null);
     },
   });
 

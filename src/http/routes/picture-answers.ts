@@ -4,7 +4,6 @@ import type { FollowDeps } from '../../services/tasks/show/follow-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { waitForTask } from '../../services/tasks/show/wait-for-task.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/json.ts';
 import { taskRefusal } from '../../domain/tasks/task-refusal.ts';
 import type { TaskView } from '../../domain/tasks/task-view.ts';
 import { isTerminal } from '../../domain/tasks/task.ts';
@@ -29,7 +28,7 @@ export interface PictureRequest extends Required<
   waitMaxSeconds?: number;
   /** Renames the field of a refusal by the shared checks. */
   inItsWords: (error: unknown) => unknown;
-  write: (answer: { task: TaskView; pictures: readonly AnsweredPicture[] }) => JsonObject;
+  write: (answer: { task: TaskView; pictures: readonly AnsweredPicture[] }) => object;
 }
 
 /** The routes under `/v1` stand behind proxies that cut an answer after 100 s (Cloudflare's free plans), the creation of the task included. */

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { json } from '../description.ts';
@@ -43,7 +44,7 @@ export const responseRoutes = (deps: ChatRouteDeps): Route[] => [
     ...counting,
     summary: 'Count the tokens of a response',
     answers: { 200: { description: 'The count.', content: json(ResponseTokens) } },
-    handler: countTokensRoute(deps, {
+    handler: countTokensRoute<z.input<typeof ResponseTokens>>(deps, {
       read: (_ctx, body, reading) => readResponses(body, reading),
       words: responsesWords,
       write: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),

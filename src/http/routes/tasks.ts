@@ -50,9 +50,7 @@ export const taskRoutes = (deps: TaskDeps): Route[] => [
     description: 'Its credits are refunded. A job that runs and cannot be stopped goes on: 409 `task_not_cancelable`.',
     answers: { 200: { description: 'The canceled task.', content: json(Task) } },
     errors: ['task_not_found', 'task_not_cancelable'],
-    async handler(ctx) {
-      ctx.body = presentTask(deps, await cancelTask(deps, await taskOf(deps, ctx)));
-    },
+    handler: async (ctx) => presentTask(deps, await cancelTask(deps, await taskOf(deps, ctx))),
   }),
   endpoint({
     ...post(`${path}/callback/redeliver`, media),
@@ -65,7 +63,7 @@ export const taskRoutes = (deps: TaskDeps): Route[] => [
     async handler(ctx) {
       const task = await redeliverCallback(deps, await taskOf(deps, ctx), clientRedeliveries);
       ctx.status = 202;
-      ctx.body = presentTask(deps, task);
+      return presentTask(deps, task);
     },
   }),
 ];
@@ -104,7 +102,7 @@ const listTasksRoute = (deps: TaskDeps): Route =>
         createdFrom: query.created_after,
         createdBefore: query.created_before,
       };
-      ctx.body = tasks.write(await listTasks(deps, filter, tasks.read(query)));
+      return tasks.write(await listTasks(deps, filter, tasks.read(query)));
     },
   });
 
@@ -140,7 +138,7 @@ const deleteTaskRoute = (deps: TaskDeps): Route =>
     async handler(ctx) {
       const task = await taskOf(deps, ctx);
       await deleteTask(deps, task);
-      ctx.body = { task_id: task.id, object: 'task', deleted: true };
+      return { task_id: task.id, object: 'task', deleted: true };
     },
   });
 
@@ -160,7 +158,7 @@ const listDeliveriesRoute = (deps: TaskDeps): Route =>
     async handler(ctx, query) {
       const page = deliveries.read(query);
       const { id } = await taskOf(deps, ctx);
-      ctx.body = deliveries.write(await listDeliveries(deps, id, page));
+      return deliveries.write(await listDeliveries(deps, id, page));
     },
   });
 
@@ -176,7 +174,7 @@ const listAttemptsRoute = (deps: TaskDeps): Route =>
     errors: ['task_not_found'],
     async handler(ctx) {
       const { id } = await taskOf(deps, ctx);
-      ctx.body = { object: 'list', data: await listTaskAttempts(deps, id) };
+      return { object: 'list', data: await listTaskAttempts(deps, id) };
     },
   });
 

@@ -43,7 +43,7 @@ export const uploadRoute = (deps: UploadRouteDeps): Route =>
   });
 
 /** Stops if the client disconnects before its picture is stored. A stored picture stays until it expires. */
-async function uploadPicture(deps: UploadRouteDeps, ctx: AppContext): Promise<void> {
+async function uploadPicture(deps: UploadRouteDeps, ctx: AppContext): Promise<z.input<typeof UploadedFile>> {
   const { urls } = deps;
   const gone = new AbortController();
   const onClose = (): void => {
@@ -56,7 +56,7 @@ async function uploadPicture(deps: UploadRouteDeps, ctx: AppContext): Promise<vo
     const bytes = ctx.request.picture ?? Buffer.alloc(0);
     const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone.signal });
     ctx.status = 201;
-    ctx.body = {
+    return {
       id: file.id,
       object: 'file',
       url: urls.sign(file.id, file.expiresAt),

@@ -8,7 +8,7 @@ import { endpoint, type Route } from '../route.ts';
 export function webhookKeysRoute({ config }: { config: Pick<Config, 'secrets'> }): Route {
   const keys = webhookKeys(config.secrets.masterKeys).map(({ id, publicKey }) => ({
     id,
-    algorithm: 'ed25519',
+    algorithm: 'ed25519' as const,
     public_key: publicKey,
   }));
   return endpoint({
@@ -24,7 +24,7 @@ export function webhookKeysRoute({ config }: { config: Pick<Config, 'secrets'> }
     answers: { 200: { description: 'The keys.', content: json(WebhookKeys) } },
     handler(ctx) {
       ctx.set('cache-control', 'public, max-age=300');
-      ctx.body = { keys };
+      return { keys };
     },
   });
 }

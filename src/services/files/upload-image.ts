@@ -21,11 +21,12 @@ export type UploadDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'> & {
 export async function uploadImage(
   deps: UploadDeps,
   { projectId, bytes, signal }: { projectId: string; bytes: Buffer; signal?: AbortSignal },
-): Promise<FileRow> {
+): Promise<FileRow & { width: number; height: number }> {
   const { config, db, files } = deps;
   const decoded = await deps.decodeImage(bytes, { owner: projectId, ...(signal && { signal }) });
   if (decoded.kind === 'refused') throw refusal(decoded.reason);
   const { image } = decoded;
+  const size = { width: image.width, height: image.height };
   const id = newId('file');
   const storageKey = `uploads/${id}`;
   const stored = await files.put(storageKey, image.bytes, {
@@ -34,7 +35,7 @@ export async function uploadImage(
     ...(signal && { signal }),
   });
   try {
-    return await recordFile(db, {
+    const row = await recordFile(db, {
       id,
       projectId,
       taskId: null,
@@ -43,11 +44,11 @@ export async function uploadImage(
       mimeType: image.mimeType,
       bytes: stored.bytes,
       sha256: stored.sha256,
-      width: image.width,
-      height: image.height,
+      ...size,
       duration: null,
       keptSeconds: config.retention.uploadSeconds,
     });
+    return { ...row, ...size };
   } catch (error) {
     // Retention finds files by their rows, so it would never delete this one.
     await files.delete(storageKey).catch((cause: unknown) => {

@@ -1,9 +1,9 @@
 import { readKeyFacts, type KeyFacts } from '../../db/projects/key-facts.ts';
 import type { Deps } from '../../deps.ts';
-import type { JsonObject } from '../../domain/json.ts';
+import type { PublicKey } from '../../schemas/own-key.ts';
 
 /** What a key may do and has left, in the format of the API. */
-export async function showKey({ db }: Pick<Deps, 'db'>, keyId: string): Promise<JsonObject> {
+export async function showKey({ db }: Pick<Deps, 'db'>, keyId: string): Promise<PublicKey> {
   const facts = await readKeyFacts(db, keyId);
   return {
     object: 'key',
@@ -28,7 +28,7 @@ export async function showKey({ db }: Pick<Deps, 'db'>, keyId: string): Promise<
 }
 
 /** The budgets that the key has. */
-function budgetsOf(key: KeyFacts): JsonObject[] {
+function budgetsOf(key: KeyFacts): PublicKey['budgets'] {
   const periods = [
     { period: 'lifetime', limit: key.budget, spent: key.spent, reserved: key.reserved, renews_at: null },
     {
@@ -45,7 +45,7 @@ function budgetsOf(key: KeyFacts): JsonObject[] {
       reserved: key.monthReserved,
       renews_at: key.nextMonth,
     },
-  ];
+  ] as const;
   return periods.flatMap(({ limit, spent, reserved, ...about }) =>
     limit === null ? [] : [{ ...about, limit, spent, reserved, remaining: Math.max(0, limit - spent - reserved) }],
   );

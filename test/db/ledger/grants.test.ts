@@ -69,7 +69,7 @@ async function hold(book: Book, credits: number): Promise<(charged: number) => P
 const spend = async (book: Book, credits: number) => (await hold(book, credits))(credits);
 
 const expiringOf = async ({ keyId }: Book): Promise<number[]> => {
-  const { balance } = (await showKey({ db }, keyId)) as unknown as { balance: { expiring: { credits: number }[] } };
+  const { balance } = await showKey({ db }, keyId);
   return balance.expiring.map(({ credits }) => credits);
 };
 
@@ -142,7 +142,7 @@ describe('a grant', () => {
       const book = await openBook(db, { credits: 4 });
       await grant(book, 10, 24);
       await comesToItsEnd(book, 24);
-      const { balance } = (await showKey({ db }, book.keyId)) as { balance: unknown };
+      const { balance } = await showKey({ db }, book.keyId);
       expect(balance).toMatchObject({ available: 4, expiring: [] });
       expect(['refused', 'insufficient_credits']).toContain(await begin(book));
       expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 4 });

@@ -320,11 +320,11 @@ describe('a message', () => {
       { type: 'thinking', thinking: '' },
       { type: 'tool_use', id: 'call.1', input: {} },
     ]);
-    const messages: JsonObject[] = [
+    const messages = [
       { role: 'user', content: 'hello' },
-      { role: 'assistant', content: content ?? null },
+      { role: 'assistant', content },
     ];
-    expect(read({ messages }).messages[1]).toEqual({
+    expect(read(JSON.parse(JSON.stringify({ messages })) as JsonObject).messages[1]).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: 'Hi.' }],
       thoughts: reply.thoughts,

@@ -1,12 +1,16 @@
+import type { z } from 'zod';
 import type { ChatReply, ToolCall } from '../../../domain/chat/chat.ts';
-import type { JsonObject } from '../../../domain/json.ts';
 import type { SignedThought } from '../../../domain/chat/thoughts.ts';
+import type { AnthropicMessage } from '../../openapi/schemas/anthropic-message.ts';
 import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
 import { callArguments } from '../call-arguments.ts';
 import { tokenOfCall, toToken } from '../thought-token.ts';
 
+type MessageReply = z.input<typeof AnthropicMessage>;
+export type Block = MessageReply['content'][number];
+
 /** Writes the message object (https://platform.claude.com/docs/en/api/messages, read 2026-11-22). */
-export function anthropicMessage(answer: ChatAnswer): JsonObject {
+export function anthropicMessage(answer: ChatAnswer): MessageReply {
   const { id, model, reply, warning } = answer;
   const calls = reply.toolCalls.flatMap(toCallBlocks);
   const isBroken = calls.includes(null);
@@ -25,10 +29,10 @@ export function anthropicMessage(answer: ChatAnswer): JsonObject {
 const brokenCall = 'A tool call was left out, because its arguments are not a JSON object.';
 
 /** The message before its first block. */
-export const emptyMessage = ({ id, model }: Pick<ChatAnswer, 'id' | 'model'>): JsonObject => ({
+export const emptyMessage = ({ id, model }: Pick<ChatAnswer, 'id' | 'model'>) => ({
   id,
-  type: 'message',
-  role: 'assistant',
+  type: 'message' as const,
+  role: 'assistant' as const,
   model,
   content: [],
   container: null,
@@ -39,7 +43,7 @@ export const emptyMessage = ({ id, model }: Pick<ChatAnswer, 'id' | 'model'>): J
 });
 
 /** Why the answer ended, in the fields of a message and of `message_delta`. */
-export function stopOf(reply: ChatReply): JsonObject {
+export function stopOf(reply: ChatReply): Pick<MessageReply, 'stop_reason' | 'stop_sequence' | 'stop_details'> {
   const { finishReason, refusal, toolCalls, stopSequence } = reply;
   const isRefused = refusal !== null || finishReason === 'content_filter';
   return {
@@ -59,7 +63,7 @@ export function stopOf(reply: ChatReply): JsonObject {
 }
 
 /** The `usage` of a message. Anthropic counts the cached input apart from the rest. */
-export function anthropicUsage(answer: AnswerUsage): JsonObject {
+export function anthropicUsage(answer: AnswerUsage): MessageReply['usage'] {
   const { usage } = answer;
   const { cached: read, cacheWrite: written, cacheWrite1h: writtenForLong, reasoning } = classesOf(answer);
   return {
@@ -81,27 +85,27 @@ export function anthropicUsage(answer: AnswerUsage): JsonObject {
 }
 
 /** A thought as its block. Without a signature it is shown, and its model does not need it again. */
-export const thoughtBlock = (thought: SignedThought): JsonObject =>
+export const thoughtBlock = (thought: SignedThought): Block =>
   thought.kind === 'anthropic_redacted'
     ? { type: 'redacted_thinking', data: thought.signature }
     : { type: 'thinking', thinking: thought.text, signature: toToken(thought, 'anthropic') };
 
-function thoughtBlocks({ reasoning, thoughts }: ChatReply): JsonObject[] {
+function thoughtBlocks({ reasoning, thoughts }: ChatReply): Block[] {
   if (thoughts) return thoughts.map(thoughtBlock);
   return reasoning ? [{ type: 'thinking', thinking: reasoning, signature: '' }] : [];
 }
 
-const textBlocks = ({ content, refusal }: ChatReply): JsonObject[] =>
+const textBlocks = ({ content, refusal }: ChatReply): Block[] =>
   [content, refusal].flatMap((text) => (text ? [{ type: 'text', text, citations: null }] : []));
 
 /** The block before a call that has the signature of its family. */
-export function signatureBlocks(call: Pick<ToolCall, 'id' | 'signature'>): JsonObject[] {
+export function signatureBlocks(call: Pick<ToolCall, 'id' | 'signature'>): Block[] {
   const signature = tokenOfCall(call);
   return signature === undefined ? [] : [{ type: 'thinking', thinking: '', signature }];
 }
 
 /** The block of a call before its arguments. */
-export const callBlock = ({ id, name }: Pick<ToolCall, 'id' | 'name'>): JsonObject => ({
+export const callBlock = ({ id, name }: Pick<ToolCall, 'id' | 'name'>): Extract<Block, { type: 'tool_use' }> => ({
   type: 'tool_use',
   id,
   name,
@@ -110,7 +114,7 @@ export const callBlock = ({ id, name }: Pick<ToolCall, 'id' | 'name'>): JsonObje
 });
 
 /** Null for a call whose arguments are not an object, which they must be here. */
-function toCallBlocks(call: ToolCall): (JsonObject | null)[] {
+function toCallBlocks(call: ToolCall): (Block | null)[] {
   const input = callArguments(call.arguments);
   return input ? [...signatureBlocks(call), { ...callBlock(call), input }] : [null];
 }

@@ -1,5 +1,4 @@
 import type { ChatDelta } from '../../../domain/chat/chat-stream.ts';
-import type { JsonObject } from '../../../domain/json.ts';
 import { statusOf } from '../../response/error-status.ts';
 import { anthropicError } from './anthropic.ts';
 import {
@@ -9,6 +8,7 @@ import {
   signatureBlocks,
   stopOf,
   thoughtBlock,
+  type Block,
 } from './anthropic-chat-reply.ts';
 import { tollgateOf } from '../chat-answer.ts';
 import { namedEvent, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
@@ -59,7 +59,7 @@ export function anthropicStream(about: Omit<StreamAbout, 'includeUsage'>): ChatS
 
 const nothing = { content: null, refusal: null, toolCalls: [], finishReason: 'stop' as const };
 
-const anthropicEvent = (type: string, members: JsonObject): string => namedEvent(type, { type, ...members });
+const anthropicEvent = (type: string, members: object): string => namedEvent(type, { type, ...members });
 
 /** The blocks of one message. One is open at a time, and they are numbered in order. */
 class Blocks {
@@ -94,7 +94,7 @@ class Blocks {
   }
 
   /** Begins a block, unless it is open. */
-  #enter(block: 'text' | 'thinking' | number, content: JsonObject): string {
+  #enter(block: 'text' | 'thinking' | number, content: Block): string {
     if (this.#open === block) return '';
     const closed = this.close();
     this.#open = block;
@@ -106,7 +106,7 @@ class Blocks {
     return this.#delta({ type: `${kind}_delta`, [kind]: text });
   }
 
-  #delta(delta: JsonObject): string {
+  #delta(delta: object): string {
     return anthropicEvent('content_block_delta', { index: this.#index, delta });
   }
 
@@ -130,16 +130,15 @@ class Blocks {
   }
 
   /** A block that comes in one piece. */
-  #whole(content: JsonObject): string {
+  #whole(content: Block): string {
     const closed = this.close();
     this.#index += 1;
     const index = this.#index;
-    const { signature } = content;
     const signed =
       content.type === 'thinking'
         ? anthropicEvent('content_block_delta', {
             index,
-            delta: { type: 'signature_delta', signature: signature ?? '' },
+            delta: { type: 'signature_delta', signature: content.signature },
           })
         : '';
     return [

@@ -1,10 +1,12 @@
+import type { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import { namesOf } from '../../../domain/catalog/model-names.ts';
 import { GatewayError, quoted } from '../../../domain/errors.ts';
 import type { ModelForm, ModelQuery } from '../model-form.ts';
+import type { AnthropicModel, AnthropicModels } from '../../openapi/schemas/vendor-models.ts';
 
 /** Anthropic's models (https://docs.claude.com/en/api/models-list, read 2026-11-22): chat models, in pages. */
-export const anthropicModels: ModelForm = {
+export const anthropicModels: ModelForm<z.input<typeof AnthropicModels>, z.input<typeof AnthropicModel>> = {
   name: 'anthropic',
   query: ['limit', 'after_id', 'before_id'],
   shows: ({ model }) => model.type === 'chat',
@@ -20,7 +22,7 @@ export const anthropicModels: ModelForm = {
   one: toModel,
 };
 
-function toModel({ model: { id, display_name } }: CatalogEntry) {
+function toModel({ model: { id, display_name } }: CatalogEntry): z.input<typeof AnthropicModel> {
   // Anthropic too writes the epoch for a release date that is not known.
   return { type: 'model', id, display_name, created_at: '1970-01-01T00:00:00Z' };
 }

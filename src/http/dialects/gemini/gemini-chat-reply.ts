@@ -1,10 +1,14 @@
+import type { z } from 'zod';
 import type { FinishReason, ToolCall } from '../../../domain/chat/chat.ts';
-import type { JsonObject } from '../../../domain/json.ts';
+import type { GeminiResponse } from '../../openapi/schemas/gemini-response.ts';
 import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
 import { callArguments } from '../call-arguments.ts';
 
+type Response = z.input<typeof GeminiResponse>;
+export type GeminiPart = Response['candidates'][number]['content']['parts'][number];
+
 /** Writes the generateContent response (https://ai.google.dev/api/generate-content#generatecontentresponse). */
-export function geminiResponse({ id, model, reply, usage, warning, ...cost }: ChatAnswer): JsonObject {
+export function geminiResponse({ id, model, reply, usage, warning, ...cost }: ChatAnswer): Response {
   const calls = reply.toolCalls.map(toCallPart);
   const isBroken = calls.includes(null);
   const text = reply.content ?? reply.refusal ?? '';
@@ -33,7 +37,7 @@ export function geminiResponse({ id, model, reply, usage, warning, ...cost }: Ch
 }
 
 /** The `usageMetadata` of a response and of the last event of a stream. */
-export function geminiUsage(answer: AnswerUsage): JsonObject {
+export function geminiUsage(answer: AnswerUsage): Response['usageMetadata'] {
   const { usage } = answer;
   const { cached, reasoning: thoughts } = classesOf(answer);
   return {
@@ -51,9 +55,9 @@ export const finishWords = {
   tool_calls: 'STOP',
   length: 'MAX_TOKENS',
   content_filter: 'SAFETY',
-} satisfies Record<FinishReason, string>;
+} as const satisfies Record<FinishReason, string>;
 
-export function toCallPart({ id, name, arguments: text, signature }: ToolCall): JsonObject | null {
+export function toCallPart({ id, name, arguments: text, signature }: ToolCall): GeminiPart | null {
   const args = callArguments(text);
   return args && { functionCall: { id, name, args }, ...(signature !== undefined && { thoughtSignature: signature }) };
 }

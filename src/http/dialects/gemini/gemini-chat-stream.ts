@@ -1,16 +1,15 @@
 import { ThoughtText, type ChatDelta } from '../../../domain/chat/chat-stream.ts';
-import type { JsonObject } from '../../../domain/json.ts';
 import { statusOf } from '../../response/error-status.ts';
 import { dataEvent, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
 import { geminiError } from './gemini.ts';
-import { finishWords, geminiUsage, toCallPart } from './gemini-chat-reply.ts';
+import { finishWords, geminiUsage, toCallPart, type GeminiPart } from './gemini-chat-reply.ts';
 
 /**
  * Writes the responses of `streamGenerateContent?alt=sse` (https://ai.google.dev/api/generate-content, read 2026-11-22). Function calls
  * have whole arguments in this format, so they come with the last event.
  */
 export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
-  const event = (candidate: JsonObject, more: JsonObject = {}): string =>
+  const event = (candidate: object, more: object = {}): string =>
     dataEvent(
       JSON.stringify({ candidates: [{ index: 0, ...candidate }], ...more, modelVersion: model, responseId: id }),
     );
@@ -41,7 +40,7 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
   };
 }
 
-function toPart(delta: ChatDelta): JsonObject[] {
+function toPart(delta: ChatDelta): GeminiPart[] {
   if (delta.kind === 'text' || delta.kind === 'refusal') return [{ text: delta.text }];
   if (delta.kind === 'reasoning') return [{ text: delta.text, thought: true }];
   return [];

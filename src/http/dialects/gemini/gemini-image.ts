@@ -3,6 +3,7 @@ import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { arrangePictures } from '../../../domain/tasks/arrange-pictures.ts';
 import type { FieldRules } from '../../request/unknown-fields.ts';
+import type { GeminiResponse } from '../../openapi/schemas/gemini-response.ts';
 import { arrayOf } from '../../request/validate.ts';
 import type { AnsweredPicture } from '../answered-picture.ts';
 import { nonNullFields, itemsMax } from '../chat-fields.ts';
@@ -101,12 +102,12 @@ export const geminiPictures = ({
   taskId: string;
   model: string;
   pictures: readonly AnsweredPicture[];
-}): JsonObject => ({
+}): z.input<typeof GeminiResponse> => ({
   candidates: [
     {
       content: {
         role: 'model',
-        parts: pictures.map((picture): JsonObject =>
+        parts: pictures.map((picture) =>
           'url' in picture
             ? { fileData: { mimeType: picture.mimeType, fileUri: picture.url } }
             : { inlineData: { mimeType: picture.mimeType, data: picture.bytes.toString('base64') } },

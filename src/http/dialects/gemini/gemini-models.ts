@@ -1,14 +1,16 @@
+import type { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import { maxOutputTokens } from '../../../domain/chat/chat-length.ts';
 import { GatewayError, quoted } from '../../../domain/errors.ts';
 import { nonNullFields } from '../chat-fields.ts';
 import type { ModelForm } from '../model-form.ts';
+import type { GeminiModel, GeminiModels } from '../../openapi/schemas/vendor-models.ts';
 
 /**
  * Google's models (https://ai.google.dev/api/models, read 2026-11-22): those that `generateContent` takes, in pages. The token of a page
  * is the last id of the page before it.
  */
-export const geminiModels: ModelForm = {
+export const geminiModels: ModelForm<z.input<typeof GeminiModels>, z.input<typeof GeminiModel>> = {
   name: 'gemini',
   query: ['pageSize', 'pageToken'],
   shows: ({ model }) => model.type !== 'video',

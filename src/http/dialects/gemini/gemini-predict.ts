@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import type { FieldRules } from '../../request/unknown-fields.ts';
+import type { Predictions } from '../../openapi/schemas/gemini-response.ts';
 import { arrayOf } from '../../request/validate.ts';
 import type { AnsweredPicture } from '../answered-picture.ts';
 import { nonNullFields } from '../chat-fields.ts';
@@ -94,8 +95,8 @@ export const predictWords = {
 };
 
 /** The response with pictures. One that is too large for an answer has its URL where Google has that of its own storage. */
-export const predictions = (taskId: string, pictures: readonly AnsweredPicture[]): JsonObject => ({
-  predictions: pictures.map((picture): JsonObject =>
+export const predictions = (taskId: string, pictures: readonly AnsweredPicture[]): z.input<typeof Predictions> => ({
+  predictions: pictures.map((picture) =>
     'url' in picture
       ? { mimeType: picture.mimeType, gcsUri: picture.url }
       : { mimeType: picture.mimeType, bytesBase64Encoded: picture.bytes.toString('base64') },

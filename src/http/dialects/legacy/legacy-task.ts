@@ -1,5 +1,6 @@
-import type { JsonObject } from '../../../domain/json.ts';
-import { taskErrorTable, type TaskErrorCode, type TaskStatus } from '../../../domain/tasks/task.ts';
+import type { z } from 'zod';
+import { failureOf, type TaskErrorCode, type TaskStatus } from '../../../domain/tasks/task.ts';
+import type * as schemas from '../../openapi/schemas/legacy.ts';
 
 /** A task as clients of the former platform see it. */
 export interface LegacyTask {
@@ -13,13 +14,13 @@ export interface LegacyTask {
 }
 
 /** The answer of `POST /api/v1/api/generate`: id and status under each of the names that old clients read. */
-export function legacyCreated(task: LegacyTask): JsonObject {
+export function legacyCreated(task: LegacyTask): z.input<typeof schemas.LegacyCreated> {
   const status = legacyStatus[task.status];
   return { success: true, task_id: task.id, id: task.id, status, data: { task_id: task.id, status } };
 }
 
 /** The answer of `GET /api/v1/api/result`. In all read routes `success` means that the task was found; `status` is its status. */
-export const legacyResult = (task: LegacyTask): JsonObject => ({
+export const legacyResult = (task: LegacyTask): z.input<typeof schemas.LegacyResult> => ({
   success: true,
   id: task.id,
   task_id: task.id,
@@ -29,7 +30,7 @@ export const legacyResult = (task: LegacyTask): JsonObject => ({
 });
 
 /** The answer of `GET /api/v1/video/status`. */
-export const legacyVideoStatus = (task: LegacyTask): JsonObject => ({
+export const legacyVideoStatus = (task: LegacyTask): z.input<typeof schemas.LegacyVideoStatus> => ({
   success: true,
   data: {
     task_id: task.id,
@@ -41,7 +42,7 @@ export const legacyVideoStatus = (task: LegacyTask): JsonObject => ({
 });
 
 /** The answer of `GET /api/v1/internal/workflow-status`. */
-export const legacyWorkflowStatus = (task: LegacyTask): JsonObject => ({
+export const legacyWorkflowStatus = (task: LegacyTask): z.input<typeof schemas.LegacyWorkflowStatus> => ({
   success: true,
   uuid: task.id,
   ...stateOf(task),
@@ -56,18 +57,11 @@ const legacyStatus = {
   succeeded: 'completed',
   failed: 'failed',
   canceled: 'failed',
-} satisfies Record<TaskStatus, string>;
+} as const satisfies Record<TaskStatus, string>;
 
-const stateOf = ({ status, progress }: LegacyTask): JsonObject => ({ status: legacyStatus[status], progress });
+const stateOf = ({ status, progress }: LegacyTask) => ({ status: legacyStatus[status], progress });
 
-const endOf = ({ status, errorCode }: LegacyTask): JsonObject => ({
-  error:
-    errorCode === null
-      ? null
-      : {
-          code: errorCode,
-          message: taskErrorTable[errorCode].message,
-          retryable: taskErrorTable[errorCode].retryable,
-        },
-  ...(status === 'canceled' && { canceled: true }),
+const endOf = ({ status, errorCode }: LegacyTask) => ({
+  error: errorCode && failureOf(errorCode),
+  ...(status === 'canceled' && { canceled: true as const }),
 });

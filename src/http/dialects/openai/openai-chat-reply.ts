@@ -1,13 +1,16 @@
+import type { z } from 'zod';
 import type { ChatTool, ToolCall } from '../../../domain/chat/chat.ts';
-import type { JsonObject } from '../../../domain/json.ts';
+import type { ChatCompletion } from '../../openapi/schemas/chat-completion.ts';
 import { customInput, isCustomTool } from '../custom-tool.ts';
 import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
+
+type Completion = z.input<typeof ChatCompletion>;
 
 /** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). `tools` are those of the request. */
 export function openaiCompletion(
   { id, created, model, reply, usage, warning, ...cost }: ChatAnswer,
   tools: readonly ChatTool[] = [],
-): JsonObject {
+): Completion {
   return {
     id,
     object: 'chat.completion',
@@ -34,7 +37,7 @@ export function openaiCompletion(
 }
 
 /** The `usage` object of a completion and of the last chunk of a stream. */
-export function openaiUsage(answer: AnswerUsage): JsonObject {
+export function openaiUsage(answer: AnswerUsage): Completion['usage'] {
   const { usage } = answer;
   const { cached, reasoning } = classesOf(answer);
   return {
@@ -50,7 +53,7 @@ export function openaiUsage(answer: AnswerUsage): JsonObject {
 function toToolCall(
   { id, name: called, arguments: text, signature }: ToolCall,
   tools: readonly ChatTool[],
-): JsonObject {
+): NonNullable<Completion['choices'][number]['message']['tool_calls']>[number] {
   if (isCustomTool(tools, called)) return { id, type: 'custom', custom: { name: called, input: customInput(text) } };
   return {
     id,

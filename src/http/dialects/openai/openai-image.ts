@@ -6,6 +6,7 @@ import { acceptedParameters } from '../../../domain/catalog/parameters.ts';
 import { pictureSize } from '../../../domain/tasks/picture-size.ts';
 import { arrangePictures } from '../../../domain/tasks/arrange-pictures.ts';
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
+import type { OpenaiImages } from '../../openapi/schemas/openai-images.ts';
 import { anyJson, arrayOf } from '../../request/validate.ts';
 import type { AnsweredPicture } from '../answered-picture.ts';
 import { nonNullFields, isNonNull, withoutHarmless, type HarmlessValues } from '../chat-fields.ts';
@@ -178,12 +179,12 @@ export function openaiPictures({
 }: {
   task: EndedTask;
   pictures: readonly AnsweredPicture[];
-}): JsonObject {
+}): z.input<typeof OpenaiImages> {
   const [first] = task.output ?? [];
   const size = first?.width && first.height ? `${first.width}x${first.height}` : null;
   return {
     created: task.completedAt ?? task.createdAt,
-    data: pictures.map((picture): JsonObject =>
+    data: pictures.map((picture) =>
       'url' in picture ? { url: picture.url } : { b64_json: picture.bytes.toString('base64') },
     ),
     ...nonNullFields({ size, output_format: formats[first?.mime_type ?? ''] }),

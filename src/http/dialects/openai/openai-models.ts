@@ -1,8 +1,10 @@
+import type { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import type { ModelForm } from '../model-form.ts';
+import type { OpenaiModel, OpenaiModels } from '../../openapi/schemas/vendor-models.ts';
 
 /** OpenAI's models (https://platform.openai.com/docs/api-reference/models, read 2026-11-22). Its list has no pages: `limit` takes its first models. */
-export const openaiModels: ModelForm = {
+export const openaiModels: ModelForm<z.input<typeof OpenaiModels>, z.input<typeof OpenaiModel>> = {
   name: 'openai',
   query: ['limit'],
   shows: () => true,
@@ -10,7 +12,7 @@ export const openaiModels: ModelForm = {
   one: toModel,
 };
 
-function toModel({ model: { id, type, owned_by } }: CatalogEntry) {
+function toModel({ model: { id, type, owned_by } }: CatalogEntry): z.input<typeof OpenaiModel> {
   // The catalog does not know when a vendor released a model. Clients expect a number.
   return { id, object: 'model', created: 0, owned_by, supported_endpoint_types: endpointTypes[type] };
 }
@@ -20,4 +22,4 @@ const endpointTypes = {
   chat: ['openai', 'openai-response', 'anthropic', 'gemini'],
   image: ['image-generation'],
   video: ['openai-video'],
-} as const;
+} satisfies Record<CatalogEntry['model']['type'], string[]>;

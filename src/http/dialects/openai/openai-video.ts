@@ -1,9 +1,11 @@
+import type { z } from 'zod';
 import type { JsonObject } from '../../../domain/json.ts';
 import { taskErrorTable, type TaskStatus } from '../../../domain/tasks/task.ts';
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
+import type { OpenaiVideo, OpenaiVideos } from '../../openapi/schemas/openai-videos.ts';
 
 /** OpenAI's video object (https://platform.openai.com/docs/api-reference/videos/object). The id is the task's, for all routes of tasks. */
-export function openaiVideo(task: TaskView): JsonObject {
+export function openaiVideo(task: TaskView): z.input<typeof OpenaiVideo> {
   const status = statusWords[task.status];
   const [output] = task.output ?? [];
   const duration = output?.duration ?? task.input?.['duration'];
@@ -43,7 +45,7 @@ function requestedSize(input: JsonObject | null): string | null {
 }
 
 /** One page of videos. */
-export const openaiVideoList = (videos: readonly TaskView[], hasMore: boolean): JsonObject => ({
+export const openaiVideoList = (videos: readonly TaskView[], hasMore: boolean): z.input<typeof OpenaiVideos> => ({
   object: 'list',
   data: videos.map(openaiVideo),
   first_id: videos[0]?.id ?? null,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timestamp } from '../../../schemas/time.ts';
 import { ChatCost } from './chat-cost.ts';
 
-const ToolCall = z.object({
+const FunctionCall = z.object({
   id: z.string(),
   type: z.literal('function'),
   function: z.object({ name: z.string(), arguments: z.string().describe('JSON text as the model wrote it.') }),
@@ -11,6 +11,11 @@ const ToolCall = z.object({
     .optional()
     .describe('Opaque state of Gemini. Send it back with the call.'),
 });
+/** The document names calls of functions alone: an alternative in an answer would break generated clients, and only who offers a custom tool gets one. */
+const ToolCall: z.ZodType<
+  unknown,
+  z.input<typeof FunctionCall> | { id: string; type: 'custom'; custom: { name: string; input: string } }
+> = FunctionCall;
 
 /** A whole answer of `POST /api/v1/chat/completions`. */
 export const ChatCompletion = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const OpenaiModel = z
+export const OpenaiModel = z
   .object({
     id: z.string(),
     object: z.literal('model'),
@@ -10,7 +10,7 @@ const OpenaiModel = z
   })
   .meta({ id: 'OpenaiModel' });
 
-const AnthropicModel = z
+export const AnthropicModel = z
   .object({ type: z.literal('model'), id: z.string(), display_name: z.string(), created_at: z.string() })
   .meta({ id: 'AnthropicModel' });
 
@@ -33,14 +33,13 @@ export const GeminiModels = z
 /** A model in the shape of the vendor whose SDK asks. */
 export const VendorModel = z.union([OpenaiModel, AnthropicModel, GeminiModel]);
 
+export const OpenaiModels = z.object({ object: z.literal('list'), data: z.array(OpenaiModel) });
+export const AnthropicModels = z.object({
+  data: z.array(AnthropicModel),
+  has_more: z.boolean(),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+});
+
 /** The list of models in the shape of the vendor whose SDK asks. */
-export const VendorModels = z.union([
-  z.object({ object: z.literal('list'), data: z.array(OpenaiModel) }),
-  z.object({
-    data: z.array(AnthropicModel),
-    has_more: z.boolean(),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-  }),
-  GeminiModels,
-]);
+export const VendorModels = z.union([OpenaiModels, AnthropicModels, GeminiModels]);

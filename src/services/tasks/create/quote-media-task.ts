@@ -1,6 +1,6 @@
 import { findFunds } from '../../../db/ledger/funds.ts';
 import type { Deps } from '../../../deps.ts';
-import type { JsonObject } from '../../../domain/json.ts';
+import type { PublicQuote } from '../../../schemas/task.ts';
 import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
 
 /**
@@ -10,7 +10,7 @@ import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
 export async function quoteMediaTask(
   deps: Parameters<typeof resolveCreate>[0] & Pick<Deps, 'db'>,
   request: CreateMediaRequest,
-): Promise<JsonObject> {
+): Promise<PublicQuote> {
   const { entry, type, input, credits } = await resolveCreate(deps, request);
   const { balance, budgetLeft } = await findFunds(deps.db, request.key);
   const sufficient = credits <= balance && (budgetLeft === null || credits <= budgetLeft);

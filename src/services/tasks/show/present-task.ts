@@ -1,7 +1,7 @@
 import type { PublicTask } from '../../../schemas/task.ts';
 import type { Deps } from '../../../deps.ts';
 import { presentOptions } from '../../../domain/tasks/task-options.ts';
-import { taskErrorTable, type TaskErrorCode } from '../../../domain/tasks/task.ts';
+import { failureOf } from '../../../domain/tasks/task.ts';
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
 
 /** The task in the format of the API. Polling and the callback return the same text, URLs included (rules "Media tasks"). */
@@ -28,12 +28,6 @@ export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): Publi
     attempts: task.attempts,
     request_id: task.requestId,
   };
-}
-
-/** The code of a later release is not in the table: this throws, rather than show a failed task without an error. */
-function failureOf(code: TaskErrorCode): PublicTask['error'] {
-  const { message, retryable } = taskErrorTable[code];
-  return { code, message, retryable };
 }
 
 const callbackOf = (callback: NonNullable<TaskView['callback']>): PublicTask['callback'] => ({

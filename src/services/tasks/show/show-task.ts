@@ -2,7 +2,6 @@ import type { RequestedTask, TaskAnswer } from '../../../caches/task-answers.ts'
 import { findTask } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { GatewayError } from '../../../domain/errors.ts';
-import type { JsonObject } from '../../../domain/json.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import { etagOf } from '../../../platform/crypto/hash.ts';
@@ -11,7 +10,7 @@ import { isId } from '../../../platform/crypto/ids.ts';
 /** How a dialect shows a task. The name tells the forms apart. */
 export interface TaskForm {
   name: string;
-  present: (task: TaskView) => JsonObject;
+  present: (task: TaskView) => object;
 }
 
 /**

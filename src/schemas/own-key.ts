@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { scopes } from '../../../domain/projects/scope.ts';
-import { timestamp } from '../../../schemas/time.ts';
+import { scopes } from '../domain/projects/scope.ts';
+import { timestamp } from './time.ts';
 
 const Budget = z.object({
   period: z.enum(['lifetime', 'daily', 'monthly']).describe('Days and months are UTC.'),
@@ -41,6 +41,7 @@ export const OwnKey = z
       .describe('The credits of the project.'),
   })
   .meta({ id: 'Key' });
+export type PublicKey = z.input<typeof OwnKey>;
 
 export const RotatedOwnKey = z.object({
   object: z.literal('key'),
