@@ -4,8 +4,14 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { projectFolder } from '../support/program.ts';
+import { BuiltMembers } from './statements/built-members.ts';
 import { describeStatement, type DescribedColumn } from './statements/describe-statement.ts';
-import { readStatements, type DeclaredStatement, type Kinds } from './statements/read-statements.ts';
+import {
+  readStatements,
+  type DeclaredMember,
+  type DeclaredStatement,
+  type Kinds,
+} from './statements/read-statements.ts';
 
 let scratch: TestDatabase;
 let client: pg.Client;
@@ -56,6 +62,29 @@ const neverNull: Readonly<Record<string, string>> = {
   'src/db/tasks/stops.ts operation': 'the statement asks for attempts with a reference',
 };
 
+/**
+ * The types of the JSON columns of tables, which nothing compares with what is stored: each is the type by which the column is written. A column
+ * with another type in one of the statements is a mistake, and a new one asks for a look at what writes it.
+ */
+const storedJson: Readonly<Record<string, string>> = {
+  'api_key.metadata': 'Record<string, string>',
+  'attempt.operation': 'JsonObject',
+  'attempt.result': 'string | UpstreamOutput[]',
+  'audit_entry.after': 'JsonObject',
+  'audit_entry.before': 'JsonObject',
+  'audit_entry.detail': 'JsonObject',
+  'import_item.settings': 'Record<string, JsonValue>',
+  'job_run.summary': 'JsonObject',
+  'model.entry': 'Model',
+  'model.private': 'ModelPrivate',
+  'plan.rules': 'PlanRule[]',
+  'project.metadata': 'Record<string, string>',
+  'task.input': 'JsonObject',
+  'task.metadata': 'Record<string, string>',
+  'task.output': 'TaskOutput[]',
+  'task.snapshot': 'TaskSnapshot',
+};
+
 /** The mistakes of a declared type beside a column; empty if it is true. */
 function mistakesOf(column: DescribedColumn, kinds: Kinds, file = ''): string[] {
   const allowed = kindsOfType[column.type];
@@ -91,13 +120,21 @@ function mistakesOfRow(columns: readonly DescribedColumn[], { at, row, sqlFuncti
   ];
 }
 
+/** Many statements share texts, and two tests ask for the same. */
+const described = new Map<string, Promise<DescribedColumn[]>>();
+function columnsOf(text: string): Promise<DescribedColumn[]> {
+  const columns = described.get(text) ?? describeStatement(client, text);
+  described.set(text, columns);
+  return columns;
+}
+
 async function mistakesOfStatement(statement: DeclaredStatement): Promise<string[]> {
   const { at, texts, sqlFunction, value } = statement;
   const sent = sqlFunction === null ? texts : [await callOf(sqlFunction)];
   const found = new Set<string>();
   for (const text of sent) {
     try {
-      const columns = await describeStatement(client, text);
+      const columns = await columnsOf(text);
       const [column] = columns;
       const mistakes = value ? (column ? mistakesOf(column, value) : ['no column']) : mistakesOfRow(columns, statement);
       for (const mistake of mistakes) found.add(`${at}: ${mistake}`);
@@ -133,6 +170,65 @@ describe('the statements of src/db', () => {
     expect(mistakes).toEqual([]);
   });
 
+  it('read a JSON column of a table with one type everywhere: that of what is written to it', async () => {
+    const types = new Map<string, Set<string>>();
+    for (const { texts, row, sqlFunction } of statements) {
+      if (!row || sqlFunction !== null) continue;
+      for (const text of texts)
+        for (const { name, type, stored } of await columnsOf(text)) {
+          const declared = row.get(name)?.type.replace(/^readonly /, '');
+          if (stored !== null && /^jsonb?$/.test(type) && declared !== undefined)
+            types.set(stored, (types.get(stored) ?? new Set()).add(declared));
+        }
+    }
+    const found = [...types].map(([stored, names]) => [stored, [...names].sort().join(' and ')]);
+    expect(Object.fromEntries(found.sort())).toEqual(storedJson);
+  });
+
+  it('make objects of the declared types: their members, and the type of each, in columns and within them', async () => {
+    const built = new BuiltMembers(client);
+    const mistakes: string[] = [];
+    for (const statement of statements)
+      mistakes.push(...(await built.mistakesOf(statement)).map((mistake) => `${statement.at}: ${mistake}`));
+    expect(mistakes).toEqual([]);
+  });
+
+  it('are refused for an object with a misnamed member, a missing one, another type, and a null that is not declared', async () => {
+    const text = `select k.id, coalesce((select jsonb_agg(jsonb_build_object('n', 1, 'name', s.prefix, 'at', s.created_at, 'until', s.expires_at,
+        'of', jsonb_build_object('last', s.last4, 'none', null)) order by s.id) from api_key_secret s), '[]') as secrets
+      from api_key k`;
+    const number: DeclaredMember = { kinds: ['number'], optional: false, type: 'number', members: new Map() };
+    const within = (members: [string, DeclaredMember][]): DeclaredMember => ({
+      ...number,
+      kinds: ['object'],
+      members: new Map(members),
+    });
+    const secrets = within([
+      ['n', number],
+      ['title', number],
+      ['at', number],
+      ['until', { ...number, kinds: ['string'] }],
+      [
+        'of',
+        within([
+          ['last', { ...number, kinds: ['string'] }],
+          ['none', number],
+        ]),
+      ],
+    ]);
+    const row = new Map([['secrets', secrets]]);
+    expect(await new BuiltMembers(client).mistakesOf({ texts: [text], row })).toEqual([
+      'secrets.title is no member of the object',
+      'secrets.name is not declared',
+      'secrets.at is timestamp with time zone and declared as number',
+      'secrets.until may be null and is declared without null',
+      'secrets.of.none is null and declared without null',
+    ]);
+    expect(await new BuiltMembers(client).mistakesOf({ texts: [text], row: new Map() })).toEqual([
+      'no declared column has the object with n, name, at, until, of',
+    ]);
+  });
+
   it('are accepted by a ledger that deploy/postgres/partition-ledger.sql has partitioned', async () => {
     const partitioned = await createTestDatabase();
     const own = new pg.Client({ connectionString: partitioned.url });
@@ -155,8 +251,8 @@ describe('the statements of src/db', () => {
       client,
       'select id, name, status, expires_at, spent from (select k.*, 1::int as status from api_key k) k',
     );
-    const declared = (kinds: Kinds) => ({ kinds, optional: false });
-    const row = new Map([
+    const declared = (kinds: Kinds) => ({ kinds, optional: false, type: '', members: new Map() });
+    const row = new Map<string, DeclaredMember>([
       ['keyId', declared(['string'])],
       ['name', declared(['string'])],
       ['status', declared(['string'])],

@@ -7,6 +7,8 @@ export interface DescribedColumn {
   type: string;
   /** Whether it is a column of a table that may be null. False also for what is computed. */
   nullable: boolean;
+  /** The column of a table that it is: `task.input`. Null if it is computed. */
+  stored: string | null;
 }
 
 interface Field {
@@ -31,8 +33,9 @@ export async function describeStatement(client: pg.Client, text: string): Promis
       handleError: (error: Error) => reject(error),
     } as unknown as pg.Submittable);
   });
-  const { rows } = await client.query<{ type: string; nullable: boolean }>(
-    `select t.typname::text as type, coalesce(not a.attnotnull, false) as nullable
+  const { rows } = await client.query<{ type: string; nullable: boolean; stored: string | null }>(
+    `select t.typname::text as type, coalesce(not a.attnotnull, false) as nullable,
+       a.attrelid::regclass::text || '.' || a.attname as stored
      from unnest($1::oid[], $2::oid[], $3::int[]) with ordinality as f (type, relation, number, n)
      join pg_type t on t.oid = f.type
      left join pg_attribute a on a.attrelid = f.relation and a.attnum = f.number and a.attnum > 0
@@ -47,6 +50,7 @@ export async function describeStatement(client: pg.Client, text: string): Promis
     name: name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
     type: rows[index]?.type ?? '',
     nullable: rows[index]?.nullable ?? false,
+    stored: rows[index]?.stored ?? null,
   }));
 }
 

@@ -5,6 +5,16 @@ import { textsOf, Unreadable } from './evaluate.ts';
 /** What TypeScript says of a member: `string`, `number`, `boolean`, `Date`, `Buffer`, `null`, `object`, `string[]`, `any`. */
 export type Kinds = readonly string[];
 
+export interface DeclaredMember {
+  kinds: Kinds;
+  optional: boolean;
+  /** As TypeScript writes its type, without null. */
+  type: string;
+  /** The members of the object that it is or is a list of. Empty for anything else, and for an object of any members. */
+  members: DeclaredMembers;
+}
+export type DeclaredMembers = ReadonlyMap<string, DeclaredMember>;
+
 export interface DeclaredStatement {
   /** Its file and line, or the SQL function. */
   at: string;
@@ -12,7 +22,7 @@ export interface DeclaredStatement {
   /** The SQL function that is called, in place of texts. */
   sqlFunction: string | null;
   /** The declared members of a row; null if its rows are not read. */
-  row: ReadonlyMap<string, { kinds: Kinds; optional: boolean }> | null;
+  row: DeclaredMembers | null;
   /** The declared value of an SQL function that returns no table. */
   value: Kinds | null;
 }
@@ -95,16 +105,36 @@ function statementOf(checker: ts.TypeChecker, call: ts.CallExpression, at: strin
 function rowOf(checker: ts.TypeChecker, promised: ts.Type): DeclaredStatement['row'] {
   const whole = checker.getNonNullableType(promised);
   const row = checker.isArrayType(whole) ? checker.getTypeArguments(whole as ts.TypeReference)[0] : whole;
-  const members = row ? checker.getPropertiesOfType(row) : [];
-  if (members.length === 0) return null;
+  const members = row ? membersOf(checker, row, 0) : new Map<string, DeclaredMember>();
+  return members.size === 0 ? null : members;
+}
+
+/** A type that has no name of its own gets the one that its member is declared with. */
+function nameOf(checker: ts.TypeChecker, { valueDeclaration }: ts.Symbol, type: ts.Type): string {
+  const name = checker.typeToString(type);
+  const written =
+    valueDeclaration && ts.isPropertySignature(valueDeclaration) ? valueDeclaration.type?.getText() : undefined;
+  return name.startsWith('{') ? (written ?? name) : name;
+}
+
+/** Objects within objects within a column are the deepest that a statement makes. */
+const depthMax = 4;
+
+function membersOf(checker: ts.TypeChecker, object: ts.Type, depth: number): DeclaredMembers {
   return new Map(
-    members.map((member) => [
-      member.name,
-      {
-        kinds: kindsOf(checker, checker.getTypeOfSymbol(member)),
+    checker.getPropertiesOfType(object).map((member) => {
+      const type = checker.getTypeOfSymbol(member);
+      const whole = checker.getNonNullableType(type);
+      const [element = whole] = checker.isArrayType(whole) ? checker.getTypeArguments(whole as ts.TypeReference) : [];
+      const isPlain = depth < depthMax && kindsOf(checker, element).join() === 'object' && !element.isUnion();
+      const declared = {
+        kinds: kindsOf(checker, type),
         optional: (member.flags & ts.SymbolFlags.Optional) !== 0,
-      },
-    ]),
+        type: nameOf(checker, member, whole),
+        members: isPlain ? membersOf(checker, element, depth + 1) : new Map<string, DeclaredMember>(),
+      };
+      return [member.name, declared];
+    }),
   );
 }
 
