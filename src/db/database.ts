@@ -72,8 +72,8 @@ export class Transaction extends Statements {
 }
 
 /**
- * Access to PostgreSQL: prepared statements for requests and jobs, MikroORM for migrations and for what operators read and write. Both
- * use one pool of connections, and a transaction has both.
+ * Access to PostgreSQL: prepared statements, and MikroORM for migrations and for settings of one row that operators change (DECISIONS 60).
+ * Both use one pool of connections, and a transaction has both.
  */
 export class Database extends Statements {
   readonly #pool: pg.Pool;
