@@ -119,5 +119,5 @@ export function createAlarms({
   };
 }
 
-const groupOf = ({ facts: { reason, channel, job, model } }: LoggedAlarm): string =>
-  JSON.stringify([reason, channel, job, model]);
+const groupOf = ({ facts }: LoggedAlarm): string =>
+  JSON.stringify([facts.reason, facts.channel, facts.job, facts.model]);
