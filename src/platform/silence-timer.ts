@@ -1,11 +1,6 @@
-/**
- * Calls `onSilence` once nothing was heard for some time. To note the time of each sound costs a tenth of moving one of Node's timers, which
- * counts where sounds are the pieces of many streams.
- */
+/** Calls `onSilence` once nothing was heard for some time. */
 export class SilenceTimer {
   readonly #onSilence: () => void;
-  #ms = 0;
-  #heardAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(onSilence: () => void) {
@@ -15,25 +10,19 @@ export class SilenceTimer {
   /** Waits for `ms` milliseconds of silence from now on. */
   start(ms: number): void {
     this.stop();
-    this.#ms = ms;
-    this.heard();
-    this.#wait(ms);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#onSilence();
+    }, ms);
   }
 
   /** Puts the end of the silence off. */
   heard(): void {
-    this.#heardAt = performance.now();
+    this.#timer?.refresh();
   }
 
   stop(): void {
     clearTimeout(this.#timer);
-  }
-
-  #wait(ms: number): void {
-    this.#timer = setTimeout(() => {
-      const leftMs = this.#heardAt + this.#ms - performance.now();
-      if (leftMs > 0) this.#wait(leftMs);
-      else this.#onSilence();
-    }, ms);
+    this.#timer = undefined;
   }
 }

@@ -103,20 +103,11 @@ function channelOf({ pool, credential, credentialId, nowMs, ...row }: ListedChan
   return { ...row, unavailableUntil, credential: ready ?? first, credentials };
 }
 
-const drawn = new WeakMap<ChannelRow, Map<string, ChannelRow>>();
-
-/** The channel as a call with this credential sees it; null if it has no such credential. The same row for the same arguments. */
+/** The channel as a call with this credential sees it; null if it has no such credential. */
 export function withCredential(channel: ChannelRow, credentialId: string): ChannelRow | null {
   if (channel.credential.id === credentialId) return channel;
-  const rows = drawn.get(channel) ?? new Map<string, ChannelRow>();
-  drawn.set(channel, rows);
-  const existing = rows.get(credentialId);
-  if (existing) return existing;
   const credential = channel.credentials.find(({ id }) => id === credentialId);
-  if (!credential) return null;
-  const row = { ...channel, credential };
-  rows.set(credentialId, row);
-  return row;
+  return credential ? { ...channel, credential } : null;
 }
 
 /** Keeps a channel out of the draw for `seconds`, for one model or all (`*`). A longer cool-down that is already set stays. */

