@@ -1,6 +1,8 @@
 /** A restart takes this long; it needs no alarm. */
 const patienceMs = 15_000;
 const everyMs = 5_000;
+/** What a watched server has for its answer, within one turn. */
+export const answerWithinMs = 4_000;
 
 interface Watched {
   /** Never rejects. */

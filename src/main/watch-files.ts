@@ -2,9 +2,7 @@ import type { Deps } from '../deps.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 import { checkFileStore } from '../services/files/check-file-store.ts';
 import { diskFull, freeMinBytes } from '../services/files/storage-guard.ts';
-import { createAwayWatch } from './create-away-watch.ts';
-
-const answerWithinMs = 4_000;
+import { answerWithinMs, createAwayWatch } from './create-away-watch.ts';
 
 /**
  * One turn of the loop that raises an alarm while the file store is away, or its disk nearly full, and says when it is back. Returns the pause

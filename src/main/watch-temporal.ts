@@ -1,8 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
-import { createAwayWatch } from './create-away-watch.ts';
-
-const answerWithinMs = 4_000;
+import { answerWithinMs, createAwayWatch } from './create-away-watch.ts';
 
 /**
  * One turn of the loop that raises an alarm while Temporal is away for longer than a restart takes, and says when it is back. Returns the pause

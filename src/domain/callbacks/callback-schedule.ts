@@ -1,3 +1,6 @@
+/** Of a receiver's answer only the status and `Retry-After` count. This much is read so that the connection can be used again. */
+export const receiverAnswerBytesMax = 16_000;
+
 /** The state of a callback after one try (rules "Callbacks"). */
 export type DeliveryStep =
   { state: 'delivered' | 'exhausted' | 'gone' | 'blocked' } | { state: 'pending'; delaySeconds: number };

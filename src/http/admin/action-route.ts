@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Deps } from '../../deps.ts';
 import { answerOnce } from '../../services/operators/answer-once.ts';
 import type { ReadThing } from '../../services/operators/based-on.ts';
 import { actorOf } from '../../domain/operators/admin-access.ts';
@@ -20,7 +21,7 @@ import { actionDescription } from './action-description.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 
-export type ActionRouteDeps = Parameters<typeof answerOnce>[0] & {
+export type ActionRouteDeps = Pick<Deps, 'db' | 'sealer'> & {
   /** Runs something on the primary. With `thing` it changes that only if that still has its version, else it fails as `version_conflict`. */
   write: <T>(work: (open: OpenDeps) => Promise<T>, thing?: ReadThing) => Promise<T>;
   /** Runs what only reads, with dependencies that may read a replica. */

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { promptCharactersMax } from '../../domain/catalog/parameters.ts';
+import { editedPicturesMax } from '../dialects/openai/openai-image.ts';
 
 /** The prompt of every media model, which the catalog's rules check on all routes alike. */
 export const Prompt = z.string().min(1).max(promptCharactersMax).regex(/\S/);
 
 /** One part of a form with the bytes of a picture. Its declared type does not count. */
 const file = z.string().meta({ format: 'binary' });
-const picturesMax = 16;
 /** Each value is text. Fields of text keep it, in others `2` and `true` become a number and a boolean, as `readFormBody` reads them. */
 const others = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -15,8 +15,13 @@ export const EditForm = z
   .object({
     model: z.string().min(1).max(200),
     prompt: Prompt,
-    image: z.union([file, z.array(file).min(1).max(picturesMax)]).optional(),
-    'image[]': z.array(file).min(1).max(picturesMax).optional().describe('The same as `image`, one part for each.'),
+    image: z.union([file, z.array(file).min(1).max(editedPicturesMax)]).optional(),
+    'image[]': z
+      .array(file)
+      .min(1)
+      .max(editedPicturesMax)
+      .optional()
+      .describe('The same as `image`, one part for each.'),
     size: z.string().min(1).max(50).optional(),
     response_format: z.enum(['url', 'b64_json']).optional(),
     user: z.string().max(512).optional(),

@@ -1,3 +1,4 @@
+import { receiverAnswerBytesMax } from '../../domain/callbacks/callback-schedule.ts';
 import { z } from 'zod';
 import { OperatorError } from '../../services/operator-error.ts';
 import { createEgress, type Egress } from '../../platform/egress/egress.ts';
@@ -7,8 +8,6 @@ import { followEvents } from './event-source.ts';
 import { clientEnvironment } from './operator-environment.ts';
 
 const TIMEOUT_MS = 15_000;
-/** Of the answer only the status counts. */
-const answerBytesMax = 16_000;
 
 interface Listening extends ListenRequest {
   baseUrl: string;
@@ -81,7 +80,7 @@ async function send(
       headers,
       body,
       timeoutMs: TIMEOUT_MS,
-      maxBytes: answerBytesMax,
+      maxBytes: receiverAnswerBytesMax,
     });
     if (answer.kind === 'answer') return { status: answer.status, outcome: String(answer.status) };
     outcome = `${answer.kind}: ${answer.reason}`;

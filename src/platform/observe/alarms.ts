@@ -1,5 +1,5 @@
 import type { AlarmKind, AlarmName } from '../../domain/operators/alarm.ts';
-import { pause, within } from '../pause.ts';
+import { pause } from '../pause.ts';
 
 /** A log line with `alarm: true`: something that an operator has to look at. Its facts are redacted. */
 export interface LoggedAlarm {
@@ -29,7 +29,7 @@ export type SendAlarm = (notice: AlarmNotice) => Promise<void>;
 
 export interface Alarms {
   raise(alarm: LoggedAlarm): void;
-  /** Resolves when everything raised so far is sent or given up, after two seconds at most. For a process that ends. */
+  /** Resolves when everything raised so far is sent or given up. The caller bounds the wait. */
   flush(): Promise<void>;
 }
 
@@ -37,7 +37,6 @@ export interface Alarms {
 const GROUPS_MAX = 500;
 /** Before each further try. A process that ends does not wait for them. */
 const retryMs = [1_000, 10_000, 60_000];
-const flushMs = 2_000;
 
 interface AlarmGroup {
   /** Ends the period of the group. */
@@ -114,7 +113,7 @@ export function createAlarms({
       else dispatch(key, notice);
     },
     async flush() {
-      await within(flushMs, Promise.all(sending));
+      await Promise.all(sending);
     },
   };
 }

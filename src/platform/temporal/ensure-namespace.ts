@@ -1,6 +1,7 @@
 import { isGrpcServiceError, type ConnectionLike } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { searchAttributes } from '../../domain/tasks/workflow-contract.ts';
+import { grpcNotFound } from './temporal-errors.ts';
 
 /** Registers the namespace if a wiped server lacks it. Rejects if this client may not describe namespaces, as on hosted servers. */
 export async function ensureNamespace({ workflowService }: ConnectionLike, namespace: string): Promise<void> {
@@ -33,7 +34,6 @@ export async function ensureSearchAttributes({ operatorService }: ConnectionLike
 /** For the Temporal UI only. The state of record is in the database. */
 const closedWorkflowsKept = '3 days';
 const keywordType = 2;
-const grpcNotFound = 5;
 const grpcAlreadyExists = 6;
 
 const hasCode = (error: unknown, code: number): boolean => isGrpcServiceError(error) && Number(error.code) === code;

@@ -14,7 +14,7 @@ export const isWorkflowGone = (error: unknown): boolean =>
   // What the client reads page by page fails with the error of gRPC itself.
   (isGrpcServiceError(error) && Number(error.code) === grpcNotFound);
 
-const grpcNotFound = 5;
+export const grpcNotFound = 5;
 
 /** Any gRPC error counts as "unavailable", because the database is enough to continue. */
 export const isTemporalAway = (error: unknown): boolean =>

@@ -60,8 +60,8 @@ export interface WorkflowClient {
    * Tells the task's workflow to collect the result of its parked job, within `timeoutMs`. Starts the workflow if it is lost.
    */
   collect(task: WorkflowTask, timeoutMs: number): Promise<StartResult>;
-  /** Requests the cancellation of a task's workflow, best effort. */
-  cancel(taskId: string, timeoutMs: number): Promise<boolean>;
+  /** Requests the cancellation of a task's workflow, best effort and within two seconds. */
+  cancel(taskId: string): Promise<boolean>;
   /** Wakes the workflow that waits to retry a callback. `gone`: no running workflow has this callback. */
   retryCallback(workflowId: string, timeoutMs: number): Promise<'signaled' | 'gone' | 'unreachable'>;
   /** Starts the workflow of a redelivery. False if Temporal is unavailable: then the sweep delivers. */
@@ -112,6 +112,9 @@ export function temporalConnectionOptions({ address, apiKey, tls }: TemporalAcce
  * process noticed.
  */
 const reconnectPauses = { 'grpc.initial_reconnect_backoff_ms': 200, 'grpc.max_reconnect_backoff_ms': 2_000 };
+
+/** The task has ended in the database by then, so that a client or a sweep need not wait longer. */
+const cancelTimeoutMs = 2_000;
 
 /**
  * Connects lazily, so that the API starts and serves while Temporal is unavailable. The interceptors carry the trace of a request, where
@@ -169,8 +172,8 @@ export function createWorkflowClient(
       return isAnswered ? { admitted } : null;
     },
 
-    cancel: (taskId, timeoutMs) =>
-      succeeds(timeoutMs, () => client.workflow.getHandle(taskId).cancel(), WorkflowNotFoundError),
+    cancel: (taskId) =>
+      succeeds(cancelTimeoutMs, () => client.workflow.getHandle(taskId).cancel(), WorkflowNotFoundError),
 
     startDelivery: (delivery, timeoutMs) =>
       succeeds(

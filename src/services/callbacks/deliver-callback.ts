@@ -12,6 +12,7 @@ import {
   deliveryLeaseSeconds,
   nextDeliveryStep,
   type DeliveryResult,
+  receiverAnswerBytesMax,
 } from '../../domain/callbacks/callback-schedule.ts';
 import type { DeliveryReport } from '../../domain/tasks/workflow-contract.ts';
 import type { Answer } from '../../platform/egress/egress.ts';
@@ -26,9 +27,6 @@ export type DeliverDeps = Pick<
   Deps,
   'callbackSlots' | 'config' | 'db' | 'egress' | 'sealer' | 'urls' | 'logger' | 'metrics'
 >;
-
-/** Of the answer only the status and `Retry-After` count. This much is read so that the connection can be used again. */
-const answerBytesMax = 16_000;
 
 export interface AttemptedDelivery extends DeliveryReport {
   /** Whether the receiver accepted this try and the try was counted. */
@@ -131,7 +129,7 @@ async function send(
     headers: callbackHeaders(deps, { id, requestId, timestamp: Math.floor(claimedAt), body, secrets }),
     body,
     timeoutMs: config.callbacks.timeoutSeconds * 1000,
-    maxBytes: answerBytesMax,
+    maxBytes: receiverAnswerBytesMax,
     purpose: 'callback',
   });
 }

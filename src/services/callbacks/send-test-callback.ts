@@ -1,3 +1,4 @@
+import { receiverAnswerBytesMax } from '../../domain/callbacks/callback-schedule.ts';
 import type { Deps } from '../../deps.ts';
 import { EgressRefusal } from '../../platform/egress/check-url.ts';
 import { newId } from '../../platform/crypto/ids.ts';
@@ -14,9 +15,6 @@ export interface TestCallback {
   /** Why there was no answer. */
   error: string | null;
 }
-
-/** As much as of the answer to a callback. */
-const answerBytesMax = 16_000;
 
 /**
  * Sends a sample of a callback to a URL, once, signed as the callbacks of the project are. The URL has to be one that a task may have as its
@@ -38,7 +36,7 @@ export async function sendTestCallback(
     headers: callbackHeaders(deps, { id, requestId: task.requestId, timestamp, body, secrets }),
     body,
     timeoutMs: deps.config.callbacks.timeoutSeconds * 1000,
-    maxBytes: answerBytesMax,
+    maxBytes: receiverAnswerBytesMax,
     purpose: 'callback',
   });
   return {

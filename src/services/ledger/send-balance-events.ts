@@ -8,7 +8,11 @@ import {
 } from '../../db/ledger/balance-alerts.ts';
 import { readProjectSecret } from '../../db/projects/project-secret.ts';
 import type { Deps } from '../../deps.ts';
-import { nextDeliveryStep, type DeliveryResult } from '../../domain/callbacks/callback-schedule.ts';
+import {
+  nextDeliveryStep,
+  receiverAnswerBytesMax,
+  type DeliveryResult,
+} from '../../domain/callbacks/callback-schedule.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 import { sendMail } from '../../platform/observe/send-mail.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
@@ -18,7 +22,6 @@ type BalanceDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'sealer' | 'logger'>;
 
 const eventsMax = 200;
 const lanes = 8;
-const answerBytesMax = 16_000;
 /** As the tries of callbacks. */
 const keptDays = 30;
 
@@ -93,7 +96,7 @@ async function tryHook(
     headers: callbackHeaders(deps, { id, requestId: id.replace(/^evt_/, 'req_'), timestamp, body, secrets }),
     body,
     timeoutMs: deps.config.callbacks.timeoutSeconds * 1_000,
-    maxBytes: answerBytesMax,
+    maxBytes: receiverAnswerBytesMax,
     purpose: 'callback',
   });
   if (answer.kind === 'blocked') return { result: { kind: 'blocked' }, status: null };

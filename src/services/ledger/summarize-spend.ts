@@ -3,9 +3,7 @@ import { readCountedFrom, sumSpend, type Spend, type SpendRange } from '../../db
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { creditValueOf } from './credit-value.ts';
-
-/** A longer answer would be megabytes. */
-const rowsMax = 10_000;
+import { usageGroupsMax } from './summarize-usage.ts';
 
 export interface Earnings extends Spend {
   marginMicroUsd: number;
@@ -16,10 +14,10 @@ export async function summarizeSpend(
   { db, config }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> },
   range: SpendRange,
 ): Promise<{ rows: Earnings[]; total: Earnings; unknownCostsFrom: number | null }> {
-  const [creditValue, sums] = await Promise.all([creditValueOf({ config, db }), sumSpend(db, range, rowsMax)]);
+  const [creditValue, sums] = await Promise.all([creditValueOf({ config, db }), sumSpend(db, range, usageGroupsMax)]);
   const countedFrom = await readCountedFrom(db);
-  if (sums.length > rowsMax + 1) {
-    const message = `from, to: this range has more than ${rowsMax} groups. Ask for a shorter range, group by less, or ask for the largest with top.`;
+  if (sums.length > usageGroupsMax + 1) {
+    const message = `from, to: this range has more than ${usageGroupsMax} groups. Ask for a shorter range, group by less, or ask for the largest with top.`;
     throw new GatewayError('invalid_value', { message, param: 'from' });
   }
   const [total, ...rows] = sums.map(({ isTotal: _isTotal, ...sum }) => ({

@@ -4,14 +4,14 @@ import type { Deps } from '../../deps.ts';
 import { toTokenColumns } from '../../domain/catalog/token-counts.ts';
 import { GatewayError } from '../../domain/errors.ts';
 
-/** A longer answer would be megabytes. */
-const rowsMax = 10_000;
+/** Groups of usage in an answer. A longer one would be megabytes. */
+export const usageGroupsMax = 10_000;
 
 /** A project's usage in the format of the API, newest day first. Throws `invalid_value` where the groups are too many. */
 export async function summarizeUsage({ db }: Pick<Deps, 'db'>, range: UsageRange): Promise<PublicUsage> {
-  const rows = await sumUsage(db, range, rowsMax);
-  if (rows.length > rowsMax + 1) {
-    const message = `from, to: this range has more than ${rowsMax} groups. Ask for a shorter range or group by less.`;
+  const rows = await sumUsage(db, range, usageGroupsMax);
+  if (rows.length > usageGroupsMax + 1) {
+    const message = `from, to: this range has more than ${usageGroupsMax} groups. Ask for a shorter range or group by less.`;
     throw new GatewayError('invalid_value', { message, param: 'from' });
   }
   const total = rows.find(({ isTotal }) => isTotal);

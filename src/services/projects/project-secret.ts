@@ -1,11 +1,9 @@
 import { readProjectSecret, rotateStoredSecret } from '../../db/projects/project-secret.ts';
 import type { Deps } from '../../deps.ts';
+import { secretOverlapSeconds } from '../../domain/projects/secret-overlap.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext, newWebhookSecret } from './callback-secret.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
-
-/** How long the previous callback secret signs beside the new one: a day, so that a receiver can be changed in working hours. */
-const overlapSeconds = 86_400;
 
 type SecretDeps = Pick<Deps, 'db' | 'sealer'>;
 
@@ -56,7 +54,13 @@ export async function rotateProjectSecret(
   { projectId, actor, force = false }: { projectId: string; actor: string; force?: boolean },
 ): Promise<ProjectSecret> {
   const sealed = deps.sealer.seal(newWebhookSecret(), callbackSecretContext(projectId));
-  const rotation = await rotateStoredSecret(deps.db, { projectId, sealed, overlapSeconds, force, actor });
+  const rotation = await rotateStoredSecret(deps.db, {
+    projectId,
+    sealed,
+    overlapSeconds: secretOverlapSeconds,
+    force,
+    actor,
+  });
   if (rotation.verdict === 'not_found') throw new UnknownToOperator(`There is no project ${projectId}.`);
   if (rotation.verdict === 'overlap') {
     const until = new Date(rotation.previousUntil * 1000).toISOString().replace('.000Z', 'Z');

@@ -1,13 +1,11 @@
 import { addKeySecret } from '../../db/projects/key-secrets.ts';
 import type { Deps } from '../../deps.ts';
+import { secretOverlapSeconds } from '../../domain/projects/secret-overlap.ts';
 import { generateApiKey } from '../../platform/crypto/api-key.ts';
 import { PlaygroundKeyRefusal } from './playground-key-refusal.ts';
 import { newSecretRow } from './new-secret-row.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
-
-/** How long a key's old secret works beside the new one: a day, so that clients can be changed in working hours. */
-const overlapSeconds = 86_400;
 
 /** A client may rotate its key this often a day. Each rotation leaves a secret that works for another day. */
 export const clientRotations = { perDayMax: 10 };
@@ -24,7 +22,7 @@ export async function rotateKey(
 ) {
   const apiKey = generateApiKey();
   const secret = newSecretRow(config.secrets, apiKey);
-  const seconds = now ? 0 : overlapSeconds;
+  const seconds = now ? 0 : secretOverlapSeconds;
   const added = await addKeySecret(db, { keyId, secret, overlapSeconds: seconds, perDayMax, actor });
   if (added === 'unknown') throw new UnknownToOperator(`There is no key ${keyId}.`);
   if (added === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);

@@ -76,8 +76,8 @@ export const OpenaiImageBody = z
   })
   .catchall(anyJson);
 
-/** OpenAI's own limit. */
-const picturesMax = 16;
+/** OpenAI's own limit of the pictures of an edit. */
+export const editedPicturesMax = 16;
 export const Reference = z
   .strictObject({ image_url: z.string().min(1).optional(), file_id: z.string().min(1).optional() })
   .refine(
@@ -86,8 +86,8 @@ export const Reference = z
   );
 export const toReference = ({ image_url: url, file_id: id }: z.output<typeof Reference>): string => url ?? id ?? '';
 export const OpenaiEditBody = OpenaiImageBody.extend({
-  image: z.union([z.string().min(1), arrayOf(z.string().min(1), { max: picturesMax })]).nullish(),
-  images: arrayOf(Reference, { max: picturesMax }).nullish(),
+  image: z.union([z.string().min(1), arrayOf(z.string().min(1), { max: editedPicturesMax })]).nullish(),
+  images: arrayOf(Reference, { max: editedPicturesMax }).nullish(),
 });
 
 /** Values that change nothing here. A field with such a value is accepted and not sent. */

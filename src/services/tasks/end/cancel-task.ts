@@ -38,7 +38,7 @@ export async function decideCancel(deps: CancelDeps, taskId: string, mark: strin
   if (await isStopped(deps, taskId)) {
     const { finished } = await finishTask(deps, { taskId, outcome: { kind: 'canceled' } });
     // The workflow of a task that had ended before may still be delivering the callback.
-    if (finished) await deps.workflows.cancel(taskId, workflowTimeoutMs);
+    if (finished) await deps.workflows.cancel(taskId);
     return;
   }
   await refuseCancel(deps.db, taskId, mark);
@@ -55,8 +55,6 @@ export const decisionSecondsMax = ({ cancelWaitSeconds }: Config['tasks']): numb
 
 const marginSeconds = 5;
 const readEveryMs = 100;
-const workflowTimeoutMs = 2_000;
-
 /** Returns the canceled task; throws `task_not_cancelable` if the task has another status. */
 async function readCanceled({ db }: Pick<Deps, 'db'>, taskId: string): Promise<TaskView> {
   const task = await findTask(db, taskId);

@@ -10,7 +10,6 @@ export interface EndFollowUp {
   close(patienceMs: number): Promise<void>;
 }
 
-const cancelTimeoutMs = 2_000;
 const workflowLanes = 16;
 const lanesPerChannel = 8;
 /** Per channel, and for all workflows. */
@@ -42,7 +41,7 @@ export function createEndFollowUp(
     }
   };
   const workflows = createLaneQueue({ lanes: workflowLanes, waitingMax }, async (taskId: string) => {
-    const canceled = deps.workflows.cancel(taskId, cancelTimeoutMs);
+    const canceled = deps.workflows.cancel(taskId);
     await canceled.catch(warn(taskId, 'the workflow of a stale task could not be canceled'));
   });
   const all = () => [workflows, ...channels.values()];

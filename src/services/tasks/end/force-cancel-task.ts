@@ -33,10 +33,8 @@ export async function forceCancelTask(
   const { finished } = finish;
   if (finished) logEnd(deps.logger, input, finish);
   // The workflow of a task that had ended before may still be delivering the callback.
-  const workflowNotified = finished && (await deps.workflows.cancel(taskId, cancelTimeoutMs));
+  const workflowNotified = finished && (await deps.workflows.cancel(taskId));
   await stopUpstream(deps, taskId);
   const refunded = finished ? task.credits.refunded : 0;
   return { taskId, status: task.status, ended: finished, refunded, workflowTold: workflowNotified };
 }
-
-const cancelTimeoutMs = 2_000;

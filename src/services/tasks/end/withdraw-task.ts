@@ -6,7 +6,6 @@ import { alarmOf } from '../../../domain/operators/alarm.ts';
 
 /** A longer outage of the database is for an operator, who finds the task in the log. */
 const withdrawMs = 3_600_000;
-const workflowTimeoutMs = 2_000;
 
 /**
  * Makes sure that a task without an Idempotency-Key whose create failed is not charged: rejects it, or if its credits were reserved by a
@@ -22,7 +21,7 @@ export function withdrawTask(
     // Never by reserving: a row that was written late could be reserved for a moment, in which a worker begins it.
     if (!(await rejectUndecided(db, taskId))) return;
     const { finished, status } = await finishTask(deps, { taskId, outcome: { kind: 'canceled' } });
-    if (finished) await workflows.cancel(taskId, workflowTimeoutMs);
+    if (finished) await workflows.cancel(taskId);
     logger.warn({ task_id: taskId, status }, 'a task whose client received 503 was withdrawn');
   };
   keepWriting(withdraw, { leftMs: () => until - performance.now() }).catch((error: unknown) =>
