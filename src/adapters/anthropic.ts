@@ -14,23 +14,16 @@ import { optionalNamesIn, optionalFieldsOf } from '../domain/chat/optional-param
 import type { SignedThought } from '../domain/chat/thoughts.ts';
 import type { Adapter, Upstream } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
-import { FailedAnswer, type ReadError } from './upstream/classify-outcome.ts';
+import type { FailedAnswer, ReadError } from './upstream/classify-outcome.ts';
 import { toAnthropicSchema } from './chat/anthropic-schema.ts';
 import { sampling, samplingWarnings, thinkingOf } from './chat/anthropic-thinking.ts';
 import { betaHeader } from './chat/anthropic-betas.ts';
 import { toAnthropicTurns, withSystemTurns } from './chat/anthropic-turns.ts';
-import {
-  callIdOr,
-  ProviderModelList,
-  tokenCount,
-  instructionsOf,
-  objectIn,
-  ownObject,
-  splitSystem,
-} from './chat/chat-call.ts';
+import { ProviderModelList, tokenCount, instructionsOf, objectIn, ownObject, splitSystem } from './chat/chat-call.ts';
 import { anthropicEvents } from './chat/anthropic-stream.ts';
 import { familyCalls } from './upstream/family-calls.ts';
-import { anthropicFinishWords, finishMeaning } from './chat/finish-words.ts';
+import { replyOfEvents } from './chat/chat-events.ts';
+import { fieldsIn } from './chat/event-fields.ts';
 
 /**
  * Anthropic's Messages API. Base URL `https://api.anthropic.com/v1`.
@@ -229,23 +222,6 @@ function toDocument(part: Exclude<ChatPart, { type: 'image' }>): JsonObject {
   };
 }
 
-const Block = z.object({
-  type: z.string(),
-  text: z.string().optional(),
-  thinking: z.string().optional(),
-  signature: z.string().nullish(),
-  data: z.string().optional(),
-  id: z.string().optional(),
-  name: z.string().optional(),
-  input: z.record(z.string(), z.json()).nullish(),
-});
-const Reply = z.object({
-  type: z.literal('message').optional(),
-  content: z.array(Block),
-  stop_reason: z.string().nullish(),
-  stop_sequence: z.string().nullish().catch(null),
-  usage: z.unknown().optional(),
-});
 const Usage = z.object({
   input_tokens: tokenCount,
   output_tokens: tokenCount,
@@ -255,36 +231,19 @@ const Usage = z.object({
   output_tokens_details: z.object({ thinking_tokens: tokenCount }).nullish().catch(null),
 });
 
-function toReply(json: unknown): ChatReply | FailedAnswer | null {
-  const reply = Reply.safeParse(json).data;
-  if (!reply) return null;
-  const texts = reply.content.filter(({ type }) => type === 'text').map(({ text }) => text ?? '');
-  const thoughts = reply.content.flatMap(({ type, thinking }) => (type === 'thinking' && thinking ? [thinking] : []));
-  const signed = reply.content.flatMap(toThought);
-  const uses = reply.content.filter(({ type }) => type === 'tool_use');
-  if (uses.some(({ name }) => !name)) return null;
-  const finishReason = finishMeaning(anthropicFinishWords, reply.stop_reason) ?? 'stop';
-  if (finishReason === 'failed') return null;
-  if (finishReason === 'malformed') return new FailedAnswer(reply.stop_reason ?? '');
-  return {
-    content: texts.length > 0 ? texts.join('') : null,
-    ...(thoughts.length > 0 && { reasoning: thoughts.join('\n\n') }),
-    ...(signed.length > 0 && { thoughts: signed }),
-    refusal: null,
-    toolCalls: uses.map(({ id, name, input }) => ({
-      id: callIdOr(id),
-      name: name ?? '',
-      arguments: JSON.stringify(input ?? {}),
-    })),
-    finishReason,
-    ...(typeof reply.stop_sequence === 'string' && { stopSequence: reply.stop_sequence }),
-    usage: toUsage(reply.usage),
-  };
-}
-
-function toThought({ type, thinking, signature, data }: z.infer<typeof Block>): SignedThought[] {
-  if (type === 'thinking' && signature) return [{ kind: 'anthropic', text: thinking ?? '', signature }];
-  return type === 'redacted_thinking' && data ? [{ kind: 'anthropic_redacted', text: '', signature: data }] : [];
+/** A whole answer has the content of the events of a streamed one. */
+function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
+  const { content, ...message } = fieldsIn(json) ?? {};
+  if (!Array.isArray(content)) return null;
+  const blocks = content.flatMap((block: unknown, index) => [
+    { type: 'content_block_start', index, content_block: block },
+    { type: 'content_block_stop', index },
+  ]);
+  return replyOfEvents(
+    anthropicEvents(toUsage),
+    [...blocks, { type: 'message_delta', delta: message, usage: message.usage }],
+    content.some((block: unknown) => fieldsIn(block)?.type === 'text') ? '' : null,
+  );
 }
 
 /** `input_tokens` excludes tokens read from or written to the cache, so the prompt is the sum of all three counts. */

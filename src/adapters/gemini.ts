@@ -7,7 +7,6 @@ import {
   type ChatMessage,
   type ChatPart,
   type ChatPicture,
-  type ChatReply,
   type ChatUsage,
   type PdfPart,
   type UpstreamChat,
@@ -19,8 +18,9 @@ import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
 import { tokenCount, objectIn, ownObject, splitSystem, toTurns, filesAfterResults, kindOf } from './chat/chat-call.ts';
 import { familyCalls } from './upstream/family-calls.ts';
-import { FailedAnswer } from './upstream/classify-outcome.ts';
-import { geminiEnd, geminiEvents, toCall } from './chat/gemini-stream.ts';
+import { replyOfEvents } from './chat/chat-events.ts';
+import { fieldsIn, fieldsInEach, firstFieldsIn } from './chat/event-fields.ts';
+import { geminiEvents } from './chat/gemini-stream.ts';
 import { readGeminiError } from './upstream/gemini-error.ts';
 import { authorization, geminiMedia } from './media/gemini-media.ts';
 
@@ -220,21 +220,6 @@ function imageTypeOf(url: string): string {
   return `image/${extension === 'jpg' ? 'jpeg' : extension}`;
 }
 
-const Part = z.object({
-  text: z.string().optional(),
-  thought: z.boolean().nullish(),
-  thoughtSignature: z.string().nullish(),
-  functionCall: z.unknown().optional(),
-});
-const Candidate = z.object({
-  content: z.object({ parts: z.array(Part).nullish() }).nullish(),
-  finishReason: z.string().nullish(),
-});
-const Reply = z.object({
-  candidates: z.array(Candidate).nullish(),
-  promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
-  usageMetadata: z.unknown().optional(),
-});
 const Usage = z.object({
   promptTokenCount: tokenCount,
   toolUsePromptTokenCount: tokenCount,
@@ -243,30 +228,12 @@ const Usage = z.object({
   cachedContentTokenCount: tokenCount,
 });
 
-function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
-  const reply = Reply.safeParse(json).data;
-  const candidate = reply?.candidates?.[0];
-  if (!reply || !candidate) return reply?.promptFeedback?.blockReason ? 'blocked' : null;
-  const allParts = candidate.content?.parts ?? [];
-  const parts = allParts.filter(({ thought }) => thought !== true);
-  const thoughts = allParts.flatMap(({ thought, text }) => (thought === true && text ? [text] : []));
-  const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
-  const calls = allParts.map(toCall);
-  if (calls.includes(null)) return null;
-  const toolCalls = calls.flatMap((call) => call ?? []);
-  const hasContent = texts.some((text) => text !== '') || toolCalls.length > 0;
-  const end = geminiEnd(candidate.finishReason, hasContent);
-  if (end instanceof FailedAnswer) return end;
-  if (end === null && texts.length === 0 && toolCalls.length === 0) return null;
-  return {
-    content: texts.length > 0 ? texts.join('') : null,
-    ...(thoughts.length > 0 && { reasoning: thoughts.join('') }),
-    refusal: null,
-    toolCalls,
-    finishReason: end ?? 'stop',
-    usage: toUsage(reply.usageMetadata, hasContent),
-  };
-}
+/** A whole answer is the only event of a streamed one. */
+const toReply = (json: unknown) => {
+  const parts = fieldsInEach(fieldsIn(firstFieldsIn(fieldsIn(json)?.candidates)?.content)?.parts);
+  const hasText = parts.some(({ text, thought }) => typeof text === 'string' && thought !== true);
+  return replyOfEvents(geminiEvents(toUsage), [json], hasText ? '' : null);
+};
 
 /** The prompt count includes cached tokens. Thinking is counted apart from the candidates and billed as output. */
 function toUsage(json: unknown, hasContent: boolean): ChatUsage | null {

@@ -13,10 +13,11 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { optionalNamesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
 import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
-import { callIdOr, ProviderModelList, tokenCount, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
-import { FailedAnswer } from './upstream/classify-outcome.ts';
+import { replyOfEvents } from './chat/chat-events.ts';
+import { fieldsIn, fieldsInEach, firstFieldsIn, textIn } from './chat/event-fields.ts';
+import { ProviderModelList, tokenCount, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
+import type { FailedAnswer } from './upstream/classify-outcome.ts';
 import { familyCalls } from './upstream/family-calls.ts';
-import { finishMeaning, openaiFinishWords } from './chat/finish-words.ts';
 import { readOpenaiError } from './upstream/openai-error.ts';
 import { openaiMedia } from './media/openai-media.ts';
 import { responsesSupports, toResponsesBody, toResponsesReply } from './chat/openai-responses.ts';
@@ -178,31 +179,6 @@ const toToolCall = ({ id, name, arguments: text }: ToolCall): JsonObject => ({
   function: { name, arguments: text },
 });
 
-const TextPart = z.object({ type: z.string(), text: z.string().nullish() });
-const Message = z.object({
-  /** Some compatible providers send a list of parts. */
-  content: z.union([z.string(), z.array(TextPart)]).nullish(),
-  refusal: z.string().nullish(),
-  /** DeepSeek's name for the thoughts, and OpenRouter's and newer vLLM's. */
-  reasoning_content: z.string().nullish().catch(null),
-  reasoning: z.string().nullish().catch(null),
-  tool_calls: z
-    .array(
-      z.object({
-        id: z.string().nullish(),
-        function: z.object({
-          name: z.string().min(1),
-          /** JSON text. Some compatible providers send an object. */
-          arguments: z.union([z.string(), z.record(z.string(), z.json())]).nullish(),
-        }),
-      }),
-    )
-    .nullish(),
-});
-const Completion = z.object({
-  choices: z.array(z.object({ message: Message, finish_reason: z.string().nullish() })).min(1),
-  usage: z.unknown().optional(),
-});
 const Usage = z.object({
   prompt_tokens: tokenCount,
   /** DeepSeek. */
@@ -213,31 +189,22 @@ const Usage = z.object({
   completion_tokens_details: z.object({ reasoning_tokens: tokenCount }).nullish().catch(null),
 });
 
-function toReply(json: unknown): ChatReply | FailedAnswer | null {
-  const completion = Completion.safeParse(json).data;
-  const choice = completion?.choices[0];
-  if (!choice) return null;
-  const { message } = choice;
-  const finishReason = finishMeaning(openaiFinishWords, choice.finish_reason) ?? 'stop';
-  if (finishReason === 'failed') return null;
-  if (finishReason === 'malformed') return new FailedAnswer(choice.finish_reason ?? '');
-  const text = Array.isArray(message.content)
-    ? message.content.map((part) => part.text ?? '').join('')
-    : (message.content ?? null);
-  const thoughts = message.reasoning_content || message.reasoning;
-  return {
-    content: text,
-    ...(thoughts && { reasoning: thoughts }),
-    refusal: message.refusal ?? null,
-    toolCalls: (message.tool_calls ?? []).map(({ id, function: called }) => ({
-      id: callIdOr(id),
-      name: called.name,
-      arguments:
-        typeof called.arguments === 'string' ? called.arguments || '{}' : JSON.stringify(called.arguments ?? {}),
-    })),
-    finishReason,
-    usage: toUsage(completion.usage),
-  };
+/** A whole completion is the only chunk of a streamed one, with a number for each of its calls. */
+function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
+  const completion = fieldsIn(json);
+  const choice = firstFieldsIn(completion?.choices);
+  const message = fieldsIn(choice?.message);
+  const { content = null, tool_calls: calls = null } = message ?? {};
+  const hasCalls =
+    calls === null || (Array.isArray(calls) && calls.every((call) => textIn(fieldsIn(fieldsIn(call)?.function)?.name)));
+  const hasContent = content === null || typeof content === 'string' || Array.isArray(content);
+  if (!message || !hasCalls || !hasContent) return null;
+  const delta = { ...message, tool_calls: fieldsInEach(calls).map((call, index) => ({ ...call, index })) };
+  return replyOfEvents(
+    openaiEvents(toUsage),
+    [{ ...completion, choices: [{ ...choice, delta }] }],
+    content === null ? null : '',
+  );
 }
 
 function toUsage(json: unknown): ChatUsage | null {

@@ -83,9 +83,10 @@ function startOfBlock(event: EventFields, blocks: OpenBlocks): ChatDelta[] | nul
     }
     case 'tool_use': {
       const [id, name] = [textIn(block.id), textIn(block.name)];
-      if (name === undefined || blockIndex === undefined) return null;
+      const input = fieldsIn(block.input ?? {});
+      if (name === undefined || blockIndex === undefined || input === null) return null;
       const index = calls.size;
-      calls.set(blockIndex, { index, input: fieldsIn(block.input) ?? {}, hasPieces: false });
+      calls.set(blockIndex, { index, input, hasPieces: false });
       return [{ kind: 'tool_call', index, id: callIdOr(id), name, arguments: '' }];
     }
     default:

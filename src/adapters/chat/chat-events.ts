@@ -275,3 +275,21 @@ export async function collectReply(stream: ChatStream): Promise<ChatReply> {
   });
   return collector.reply();
 }
+
+/** A whole answer, read as the events of a streamed one. `text`: its text if it is empty. Null for one with neither a reason nor anything else. */
+export function replyOfEvents(
+  reader: EventReader,
+  events: readonly unknown[],
+  text: '' | null,
+): ChatReply | 'blocked' | FailedAnswer | null {
+  const collector = new ReplyCollector();
+  for (const event of events) {
+    const deltas = reader.read(event);
+    if (!Array.isArray(deltas)) return deltas;
+    collector.add(deltas);
+  }
+  if (reader.lacksPart?.()) return null;
+  const { hasInterimCounts: _, ...reply } = collector.reply();
+  const content = reply.content ?? text;
+  return collector.isFinished || content !== null || reply.toolCalls.length > 0 ? { ...reply, content } : null;
+}

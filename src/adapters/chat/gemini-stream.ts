@@ -21,9 +21,11 @@ export const geminiEvents = (toUsage: (json: unknown, hasContent: boolean) => Ch
       const candidate = firstFieldsIn(response.candidates);
       if (!candidate && fieldsIn(response.promptFeedback)?.blockReason) return 'blocked';
       const deltas: ChatDelta[] = [];
-      for (const part of fieldsInEach(fieldsIn(candidate?.content)?.parts)) {
+      const parts = fieldsIn(candidate?.content)?.parts ?? [];
+      if (!Array.isArray(parts)) return null;
+      for (const part of fieldsInEach(parts)) {
         const call = toCall(part);
-        if (call === null) return null;
+        if (call === null || (part.text !== undefined && typeof part.text !== 'string')) return null;
         const delta = call ? { kind: 'tool_call' as const, index: calls, ...call } : toText(part);
         if (call) calls += 1;
         if (delta) deltas.push(delta);
@@ -42,7 +44,7 @@ export const geminiEvents = (toUsage: (json: unknown, hasContent: boolean) => Ch
 };
 
 /** How an answer with this word ends; null if it goes on. A word without a meaning (OTHER, NO_IMAGE) is a failure if nothing was written. */
-export function geminiEnd(word: unknown, hasContent: boolean): FinishReason | FailedAnswer | null {
+function geminiEnd(word: unknown, hasContent: boolean): FinishReason | FailedAnswer | null {
   const meaning = finishMeaning(geminiFinishWords, word);
   if (meaning === 'failed' || meaning === 'malformed') return new FailedAnswer(String(word));
   if (meaning !== undefined) return meaning;
@@ -50,7 +52,7 @@ export function geminiEnd(word: unknown, hasContent: boolean): FinishReason | Fa
 }
 
 /** The call in a part; undefined if it has none. Null for a call without a name or with other arguments than an object: the answer is none. */
-export function toCall(part: EventFields): ToolCall | null | undefined {
+function toCall(part: EventFields): ToolCall | null | undefined {
   if ((part.functionCall ?? null) === null) return undefined;
   const called = fieldsIn(part.functionCall);
   const input = fieldsIn(called?.args ?? {});

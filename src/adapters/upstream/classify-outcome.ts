@@ -157,15 +157,6 @@ const submitRule = {
   output: 'unknown',
 } as const satisfies Record<ErrorClass, 'transient' | 'unknown' | 'refused'>;
 
-/** The result of a media submit. */
-export function classifySubmit<T>(
-  outcome: CallOutcome,
-  read: (json: unknown) => T | FailedAnswer | null,
-  readError: ReadError,
-): Attempt<T> {
-  return toSubmit(readOutcome(outcome, read, readError));
-}
-
 /** What a verdict means for a media submit. */
 export function toSubmit<T>(verdict: OutcomeVerdict<T | FailedAnswer>): Attempt<T> {
   if (verdict.kind === 'ok') {

@@ -6,7 +6,7 @@ import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { RequestBody, UpstreamCall, UpstreamCaller } from './call-upstream.ts';
 import { readChatStream, type EventReader } from '../chat/chat-events.ts';
 import type { Adapter, ProviderRef, Upstream } from '../channel.ts';
-import { classifyChat, classifySubmit, FailedAnswer, type ReadError } from './classify-outcome.ts';
+import { classifyChat, FailedAnswer, readOutcome, toSubmit, type ReadError } from './classify-outcome.ts';
 import { modelListBy } from './list-models.ts';
 import { withTakenTools, type ToolRules } from '../chat/tool-words.ts';
 
@@ -65,7 +65,7 @@ export function familyCalls(
       (path: string, shape: z.ZodType): Required<Adapter>['probe'] =>
       async (upstream, { signal }) => {
         const isShaped = (json: unknown): true | null => shape.safeParse(json).success || null;
-        return classifySubmit(await call(upstream, { path, signal }), isShaped, readError);
+        return toSubmit(readOutcome(await call(upstream, { path, signal }), isShaped, readError));
       },
 
     modelListBy: modelListBy(call, readError),

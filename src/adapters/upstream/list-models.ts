@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import type { CallOutcome } from './call-upstream.ts';
 import type { Adapter, CallOptions, ModelNames, Upstream } from '../channel.ts';
-import { classifySubmit, type ReadError } from './classify-outcome.ts';
+import { readOutcome, toSubmit, type ReadError } from './classify-outcome.ts';
 import { parsedBy } from '../media/poll.ts';
 
 /** OpenRouter, with the longest list that we know, has 600 models. */
@@ -23,7 +23,7 @@ export const modelListBy =
     let next: string | null = path;
     for (let pages = 0; next !== null && pages < pagesMax; pages++) {
       const outcome = await get(upstream, { path: next, signal });
-      const page: Attempt<z.infer<S>> = classifySubmit(outcome, parsedBy(shape), readError);
+      const page: Attempt<z.infer<S>> = toSubmit(readOutcome(outcome, parsedBy(shape), readError));
       if (page.kind !== 'ok') return page;
       const { names: found, next: following } = read(page.value);
       for (const name of found) names.add(name);

@@ -114,38 +114,7 @@ describe('a property that several parts of the schema of a tool have', () => {
       { oneOf: [{ $ref: '#/$defs/circle' }, { $ref: '#/$defs/square' }], $defs: { circle, square } },
       { kind: kinds, size: whole },
     ],
-    [
-      'a reference to a reference',
-      { oneOf: [{ $ref: '#/$defs/alias' }, square], $defs: { alias: { $ref: '#/$defs/circle' }, circle } },
-      { kind: kinds, size: whole },
-    ],
-    ['a choice in a choice', { anyOf: [{ oneOf: [circle, square] }] }, { kind: kinds, size: whole }],
-    [
-      'a choice in allOf',
-      {
-        allOf: [{ $ref: '#/definitions/shape' }, { properties: { at: text } }],
-        definitions: { shape: { oneOf: [circle, square] } },
-      },
-      { kind: kinds, size: whole, at: text },
-    ],
   ])('keeps each of its schemas: %s', (_what, schema, properties) => {
     expect(plainToolSchema(schema)).toMatchObject({ type: 'object', properties });
-  });
-
-  it('is required if each alternative of a part requires it', () => {
-    expect(plainToolSchema({ allOf: [{ oneOf: [circle, square] }, { required: ['at'] }] })).toMatchObject({
-      required: ['kind', 'size', 'at'],
-      description: 'The arguments have one of these sets of properties: {kind, size} or {kind, size}.',
-    });
-  });
-
-  it('is read once from definitions that lead in a circle', () => {
-    const list: JsonObject = { anyOf: [{ $ref: '#/$defs/list' }, { properties: { end: text } }] };
-    expect(plainToolSchema({ ...list, $defs: { list, self: { $ref: '#/$defs/self' } } })).toMatchObject({
-      properties: { end: text },
-    });
-    expect(
-      plainToolSchema({ allOf: [{ $ref: '#/$defs/self' }], $defs: { self: { $ref: '#/$defs/self' } } }),
-    ).toMatchObject({ properties: {} });
   });
 });

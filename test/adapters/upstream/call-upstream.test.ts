@@ -7,7 +7,7 @@ import {
   type UpstreamCall,
   type UpstreamCaller,
 } from '../../../src/adapters/upstream/call-upstream.ts';
-import { classifySubmit, readOutcome, type ReadError } from '../../../src/adapters/upstream/classify-outcome.ts';
+import { readOutcome, toSubmit, type ReadError } from '../../../src/adapters/upstream/classify-outcome.ts';
 import { holdTimer } from '../../support/held-timer.ts';
 import { informational } from '../../support/informational-answers.ts';
 import { StreamCut } from '../../../src/adapters/upstream/stream-upstream.ts';
@@ -18,7 +18,7 @@ const read = (json: unknown): string | null =>
 const readError: ReadError = (json) =>
   typeof json === 'object' && json !== null && 'code' in json && typeof json.code === 'string' ? [json.code] : null;
 
-describe('classifySubmit', () => {
+describe('toSubmit', () => {
   const answered = (status: number, json?: unknown, headers: Record<string, string> = {}): CallOutcome => ({
     kind: 'answered',
     status,
@@ -65,7 +65,7 @@ describe('classifySubmit', () => {
     ['504 from a proxy', answered(504), 'unknown', 'unreadable'],
     ["529 with the provider's error", answered(529, own('overloaded')), 'transient', 'provider_error'],
   ])('classifies %s', (_name, outcome, kind, errorClass) => {
-    const attempt = classifySubmit(outcome, read, readError);
+    const attempt = toSubmit(readOutcome(outcome, read, readError));
     expect(attempt.kind).toBe(kind);
     expect(attempt.kind === 'ok' ? undefined : attempt.errorClass).toBe(errorClass);
   });
@@ -87,7 +87,7 @@ describe('classifySubmit', () => {
     ["503 with the provider's error", answered(503, own('overloaded')), undefined],
     ['502 from a proxy', answered(502), undefined],
   ])('tells whether the time ran out: %s', (_name, outcome, timedOut) => {
-    const attempt = classifySubmit(outcome, read, readError);
+    const attempt = toSubmit(readOutcome(outcome, read, readError));
     expect(attempt.kind === 'ok' ? attempt : attempt.timedOut).toBe(timedOut);
   });
 
@@ -106,7 +106,7 @@ describe('classifySubmit', () => {
   });
 
   it("never repeats a provider's prose, which may quote the prompt", () => {
-    const attempt = classifySubmit(answered(400, own('your prompt "a secret fox" is bad')), read, readError);
+    const attempt = toSubmit(readOutcome(answered(400, own('your prompt "a secret fox" is bad')), read, readError));
     expect(attempt).toMatchObject({ kind: 'refused', detail: 'HTTP 400' });
   });
 });
@@ -261,7 +261,10 @@ describe('one upstream call', () => {
     });
     const outcome = await call({ timeoutMs: 60_001 });
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, body: { unreadable: 'timed_out' } });
-    expect(classifySubmit(outcome, read, readError)).toMatchObject({ kind: 'unknown', errorClass: 'interrupted' });
+    expect(toSubmit(readOutcome(outcome, read, readError))).toMatchObject({
+      kind: 'unknown',
+      errorClass: 'interrupted',
+    });
   });
 
   it('ends headers that never end', async () => {
