@@ -99,7 +99,7 @@ export type StopAnswer = 'stopped' | 'not_stopped' | 'unclear';
 /** A chat whose answer arrives in pieces. */
 export interface ChatStream {
   /**
-   * Hands over the pieces as they arrive, as many at once as arrived together, and resolves after a `finish` piece when nothing follows.
+   * Hands over the pieces as they arrive, as many together as arrived together, and resolves after a `finish` piece when nothing follows.
    * Rejects with `ChatStreamBroken` if the answer breaks off or cannot be read. To be called once.
    */
   each(take: TakePieces): Promise<void>;

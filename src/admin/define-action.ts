@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { ThingKind } from '../db/operators/thing-versions.ts';
+import type { ResourceKind } from '../db/operators/resource-versions.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Role } from '../domain/operators/role.ts';
 import type { ListReport, Report } from './report.ts';
@@ -41,14 +41,14 @@ export interface ActionRoute {
   /** Inputs that need the role `owner`, because they decide to whom a stored credential is sent. */
   ownerInput?: readonly string[];
   /** What the first parameter of the path names, if it has a version: its GET answers the version as `ETag`, and its changes take that as `If-Match`. */
-  thing?: ThingKind;
+  resource?: ResourceKind;
   /** It reads statistics that each PostgreSQL server keeps for itself, so no replica can answer it. */
   primaryOnly?: true;
 }
 
 /** Whether a GET answers a version as `ETag`, and a change takes one as `If-Match`. */
-export const isVersioned = ({ input, answer }: Action, { method, thing }: ActionRoute): boolean =>
-  thing !== undefined ||
+export const isVersioned = ({ input, answer }: Action, { method, resource }: ActionRoute): boolean =>
+  resource !== undefined ||
   (method === 'GET' ? answer instanceof z.ZodObject && 'version' in answer.shape : 'version' in input);
 
 /** A action that only the command line has, and why. */

@@ -2,7 +2,7 @@ import { accessBySession, accessByToken } from '../services/operators/admin-acce
 import { basedOn } from '../services/operators/based-on.ts';
 import { openDatabase } from '../db/database.ts';
 import type { StatementTraces } from '../db/database-options.ts';
-import { readThingVersion } from '../db/operators/thing-versions.ts';
+import { readResourceVersion } from '../db/operators/resource-versions.ts';
 import type { Config } from '../config/load-config.ts';
 import type { Deps } from '../deps.ts';
 import { adminPrefix, oidcCallbackPath } from '../http/admin/admin-prefix.ts';
@@ -51,10 +51,10 @@ export function createAdminApi(deps: Deps, traces?: StatementTraces) {
         return createAdminRoutes({
           ...own,
           oidc: oidcClient(deps.config),
-          write: (work, thing) =>
-            work(thing === undefined ? openOwn : openerOf({ ...own, db: basedOn(primary, thing) })),
+          write: (work, resource) =>
+            work(resource === undefined ? openOwn : openerOf({ ...own, db: basedOn(primary, resource) })),
           read: (work) => (read ? read((db) => work(openerOf({ ...own, db }))) : work(openOwn)),
-          versionOf: readThingVersion,
+          versionOf: readResourceVersion,
         });
       },
     },

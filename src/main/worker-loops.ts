@@ -43,7 +43,7 @@ export function startLoops(deps: Deps, quiet: QuietWatch = createQuietWatch(deps
   const loops = [
     loudLoop('starter', async () => {
       const { claimed, started, isAway, hasMore } = await starter.round();
-      // Starts at once when Temporal is back, and claims nothing before.
+      // Starts as soon as Temporal is back, and claims nothing before.
       if (isAway) await untilReachable(deps, stopping.signal);
       // After a failed start Temporal needs a moment.
       if (claimed > started) return 1_000;

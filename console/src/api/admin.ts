@@ -53,9 +53,9 @@ export const read = <Path extends PathOf<'get'>>(
 /** The same with the version, on which a change can be based, and with the time of the server, in unix seconds. */
 export async function readVersioned<Path extends PathOf<'get'>>(path: Path, inputs: Inputs<'get', Path>) {
   const response = await send(addressOf(path, { ...inputs }), { signal: AbortSignal.timeout(readMsMax) });
-  const thing = (await response.json()) as Answer<'get', Path>;
+  const resource = (await response.json()) as Answer<'get', Path>;
   const at = Math.floor(Date.parse(response.headers.get('date') ?? '') / 1_000) || 0;
-  return { thing, version: response.headers.get('etag') ?? '', at };
+  return { resource, version: response.headers.get('etag') ?? '', at };
 }
 
 /**

@@ -7,7 +7,7 @@ import { sessionQuery } from '../api/session.ts';
 import { CsvButton } from '../ui/csv-button.tsx';
 import { DataTable, type Columns } from '../ui/data-table.tsx';
 import { TextFilter } from '../ui/filters.tsx';
-import { Actor, kindOf, PageLink, ThingLink } from '../ui/links.tsx';
+import { Actor, kindOf, PageLink, ResourceLink } from '../ui/links.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { RangeFilter } from '../ui/range-filter.tsx';
 import { useListView } from '../ui/use-list-view.ts';
@@ -69,7 +69,7 @@ function Subject({ of: { subject, action } }: { of: AuditEntry }) {
         catalog
       </PageLink>
     );
-  return <ThingLink of={action === 'catalog.set' ? 'model' : kindOf(subject)} id={subject} />;
+  return <ResourceLink of={action === 'catalog.set' ? 'model' : kindOf(subject)} id={subject} />;
 }
 
 const sortColumns = { at: 'at', actor: 'actor', action: 'action', subject: 'subject' };

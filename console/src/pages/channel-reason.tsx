@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import type { ChannelReason } from '../api/admin-types.ts';
 import { time } from '../ui/format.ts';
-import { ThingLink } from '../ui/links.tsx';
+import { ResourceLink } from '../ui/links.tsx';
 import { stateWords } from './state-words.ts';
 
 /** What an operator can do about a state. */
@@ -20,7 +20,7 @@ export function Reason({ reason: { kind, model, reason, until } }: { reason: Cha
   return (
     <Text size="xs" maw={320} ta="left">
       <b>
-        {model === '*' ? 'All models' : <ThingLink of="model" id={model} inline />}: {stateWords[kind]}
+        {model === '*' ? 'All models' : <ResourceLink of="model" id={model} inline />}: {stateWords[kind]}
         {why}
         {end}.
       </b>{' '}

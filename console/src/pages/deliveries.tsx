@@ -15,7 +15,7 @@ import { RangeFilter } from '../ui/range-filter.tsx';
 import { useListView } from '../ui/use-list-view.ts';
 import { useNarrowed } from '../ui/use-narrowed.ts';
 import { Status, When } from '../ui/values.tsx';
-import { ThingLink } from '../ui/links.tsx';
+import { ResourceLink } from '../ui/links.tsx';
 import { RedeliverDialog } from '../ui/redeliver-dialog.tsx';
 import { deliveryState, isFailedTry, tryText } from './delivery-state.ts';
 
@@ -107,13 +107,15 @@ const columnsOf = (redeliver: ((delivery: ListedDelivery) => void) | null): Colu
     accessorKey: 'task_id',
     header: 'Task',
     enableSorting: false,
-    cell: ({ row: { original } }) => <ThingLink of="task" id={original.task_id} short />,
+    cell: ({ row: { original } }) => <ResourceLink of="task" id={original.task_id} short />,
   },
   {
     id: 'project',
     header: 'Project',
     accessorFn: (row) => row.project_name || row.project_id,
-    cell: ({ row: { original } }) => <ThingLink of="project" id={original.project_id} name={original.project_name} />,
+    cell: ({ row: { original } }) => (
+      <ResourceLink of="project" id={original.project_id} name={original.project_name} />
+    ),
   },
   { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={deliveryState(original)} /> },
   { accessorKey: 'attempts', header: 'Tries', cell: ({ row: { original } }) => <Tries of={original} />, ...numeric },

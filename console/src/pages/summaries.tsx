@@ -9,7 +9,7 @@ import { DataTable, figure, numeric, type Columns } from '../ui/data-table.tsx';
 import { saveCsv } from '../ui/csv.ts';
 import { cost, creditsCell, margin, number, percent, time, usd } from '../ui/format.ts';
 import { DownloadIcon } from '../ui/icons.tsx';
-import { ThingLink } from '../ui/links.tsx';
+import { ResourceLink } from '../ui/links.tsx';
 import { Empty, ErrorAlert, Loading, Page } from '../ui/page.tsx';
 import { CountedFrom } from '../ui/values.tsx';
 import { lastMonths, totalBy, type Group as GroupName, type Line } from './summary-lines.ts';
@@ -126,7 +126,9 @@ const columnsOf = (by: GroupName): Columns<Line> => [
     id: 'name',
     accessorFn: ({ name }) => name,
     header: titles[by],
-    cell: ({ row: { original } }) => <ThingLink of={by === 'all' ? null : by} id={original.id} name={original.name} />,
+    cell: ({ row: { original } }) => (
+      <ResourceLink of={by === 'all' ? null : by} id={original.id} name={original.name} />
+    ),
   },
   figure('requests', 'Requests', { of: (line) => line.requests, show: number }),
   {

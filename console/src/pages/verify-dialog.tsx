@@ -4,7 +4,7 @@ import { Fragment, useEffect } from 'react';
 import { change } from '../api/admin.ts';
 import type { Channel, VerifiedChannel } from '../api/admin-types.ts';
 import { Dialog, DialogActions } from '../ui/dialog.tsx';
-import { ThingLink } from '../ui/links.tsx';
+import { ResourceLink } from '../ui/links.tsx';
 import { ErrorAlert, Loading } from '../ui/page.tsx';
 import { Status } from '../ui/values.tsx';
 
@@ -66,7 +66,7 @@ function Result({ of: { call, data } }: { of: VerifiedChannel }) {
             {data.map(({ model, upstream, listed }) => (
               <Table.Tr key={model}>
                 <Table.Td>
-                  <ThingLink of="model" id={model} />
+                  <ResourceLink of="model" id={model} />
                 </Table.Td>
                 <Table.Td>
                   {upstream.map((name) => (

@@ -41,7 +41,7 @@ const kindsByPrefix: Readonly<Record<string, Kind>> = {
 /** The kind of thing that has this id; null for what has no page. */
 export const kindOf = (id: string): Kind | null => kindsByPrefix[id.slice(0, Math.max(0, id.indexOf('_')))] ?? null;
 
-interface ThingLinkProps {
+interface ResourceLinkProps {
   of: Kind | null;
   /** Null or empty: there is nothing to link to. */
   id: string | null;
@@ -54,7 +54,7 @@ interface ThingLinkProps {
 }
 
 /** A thing as a link to its page. Every page names things by this component. */
-export function ThingLink({ of: kind, id, name, short = false, inline = false }: ThingLinkProps) {
+export function ResourceLink({ of: kind, id, name, short = false, inline = false }: ResourceLinkProps) {
   const shown = name || (short && id !== null && id.length > shortIdMax ? `${id.slice(0, shortIdMax)}…` : id);
   const style = { ...(short && !name && { ff: 'monospace' }), ...(inline && { underline: 'always' as const }) };
   if (kind === null || !id) return <span className="breakable">{shown}</span>;
@@ -69,7 +69,7 @@ export function ThingLink({ of: kind, id, name, short = false, inline = false }:
 const shortIdMax = 18;
 
 /** Several things of a kind, by their ids, with commas between them. */
-export const ThingLinks = ({ of: kind, ids, none }: { of: Kind; ids: readonly string[]; none: string }) =>
+export const ResourceLinks = ({ of: kind, ids, none }: { of: Kind; ids: readonly string[]; none: string }) =>
   ids.length === 0 ? (
     none
   ) : (
@@ -77,14 +77,14 @@ export const ThingLinks = ({ of: kind, ids, none }: { of: Kind; ids: readonly st
       {ids.map((id, index) => (
         <span key={`${id} ${index}`}>
           {index > 0 && ', '}
-          <ThingLink of={kind} id={id} inline={ids.length > 1} />
+          <ResourceLink of={kind} id={id} inline={ids.length > 1} />
         </span>
       ))}
     </span>
   );
 
 /** A key of which only the id is at hand. */
-export const KeyLink = ({ id }: { id: string }) => <ThingLink of="key" id={id} name={useKeyName(id)} />;
+export const KeyLink = ({ id }: { id: string }) => <ResourceLink of="key" id={id} name={useKeyName(id)} />;
 
 /** What an audit entry calls its operator, `Ada (atk_…)`, with the id in small letters below. It is cut where it has no room. */
 export function Actor({ of: actor }: { of: string }) {
@@ -111,9 +111,9 @@ export const Owner = ({
   of: { project_id: string; project_name: string; key_id: string; key_name: string };
 }) => (
   <div className="lines">
-    <ThingLink of="project" id={of.project_id} name={of.project_name} />
+    <ResourceLink of="project" id={of.project_id} name={of.project_name} />
     <Text size="xs" component="div" lh="inherit">
-      <ThingLink of="key" id={of.key_id} name={of.key_name} />
+      <ResourceLink of="key" id={of.key_id} name={of.key_name} />
     </Text>
   </div>
 );

@@ -23,7 +23,7 @@ const entriesMax = 20;
 
 /**
  * The fields of a form that changes a thing, and its saving. The thing is read when the form opens, and a change is based on that version. If
- * another operator has changed the thing meanwhile, nothing is saved: `notice` shows that change, the fields that nobody typed into show it too, and the next
+ * another operator has changed the thing meanwhile, nothing is saved: `notice` shows that change, the fields that the operator did not type into show it too, and the next
  * saving is based on it. `shown` is what the page knows of the thing already.
  */
 export function useEdits<Path extends ThingPath, Shown, Fields extends object>(
@@ -43,7 +43,7 @@ export function useEdits<Path extends ThingPath, Shown, Fields extends object>(
   });
   const [edits, setEdits] = useState<Partial<Fields>>({});
   const [meanwhile, setMeanwhile] = useState<AuditEntry[]>([]);
-  const before = fieldsOf(reading.data?.thing ?? shown);
+  const before = fieldsOf(reading.data?.resource ?? shown);
   const fields = { ...before, ...edits };
   const changes = Object.fromEntries(
     Object.entries(edits).filter(([name, value]) => !isSame(value, before[name as keyof Fields])),

@@ -165,7 +165,7 @@ const id = shortText.describe('key id, such as key_…');
 const show = action({
   summary: 'show a key with its limits, their use and who created it, without its secret',
   input: { id },
-  route: { method: 'GET', path: '/keys/:id', role: 'viewer', thing: 'key' },
+  route: { method: 'GET', path: '/keys/:id', role: 'viewer', resource: 'key' },
   answer: ShownKey,
   refusals: ['not_found'],
   needs: 'database',
@@ -211,7 +211,7 @@ const set = action({
     ),
   },
   example: { rpm: null, budget_daily: 2_000, expires: '2030-01-31' },
-  route: { method: 'PATCH', path: '/keys/:id', role: 'operator', thing: 'key' },
+  route: { method: 'PATCH', path: '/keys/:id', role: 'operator', resource: 'key' },
   answer: KeyLimitsSchema,
   refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'database',
@@ -278,7 +278,7 @@ async function oddities(
 const rotate = action({
   summary: 'give a key a new secret and show it once; the old secret works for 24 more hours',
   input: { id, now: flag().describe('end the old secret immediately, because it has leaked') },
-  route: { method: 'POST', path: '/keys/:id/rotate', role: 'owner', thing: 'key' },
+  route: { method: 'POST', path: '/keys/:id/rotate', role: 'owner', resource: 'key' },
   answer: RotatedKey,
   refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'secrets',
@@ -293,7 +293,7 @@ const rotate = action({
 const revoke = action({
   summary: 'revoke a key immediately and permanently',
   input: { id },
-  route: { method: 'POST', path: '/keys/:id/revoke', role: 'operator', thing: 'key' },
+  route: { method: 'POST', path: '/keys/:id/revoke', role: 'operator', resource: 'key' },
   answer: RevokedKey,
   refusals: ['not_found', 'version_conflict'],
   needs: 'database',

@@ -68,7 +68,7 @@ const list = action({
     });
     return listReport(await listOperators(db, listRequest(page)), toLine, {
       list: 'operators',
-      nothing: 'Nobody may sign in by OIDC yet.',
+      nothing: 'No person may sign in by OIDC yet.',
       toDocument: jsonRow,
     });
   },

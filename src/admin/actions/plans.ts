@@ -70,7 +70,7 @@ const set = action({
   summary: 'replace the rules of a plan; what is already held keeps its price',
   input: { name, rules },
   example: { rules: exampleRules },
-  route: { method: 'PATCH', path: '/plans/:name', role: 'operator', thing: 'plan' },
+  route: { method: 'PATCH', path: '/plans/:name', role: 'operator', resource: 'plan' },
   answer: ChangedPlan,
   refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'database',
@@ -122,7 +122,7 @@ const toDocument = ({ revision: _revision, rules: own, ...row }: PlanRow) => ({ 
 const show = action({
   summary: 'show a plan, the price of every model under it, and the rules that can never match',
   input: { name },
-  route: { method: 'GET', path: '/plans/:name', role: 'viewer', thing: 'plan' },
+  route: { method: 'GET', path: '/plans/:name', role: 'viewer', resource: 'plan' },
   answer: PlanPreview,
   refusals: ['not_found'],
   needs: 'database',
@@ -176,7 +176,7 @@ const previewLine = ({ base, planned, rule }: PlannedModel, shown: (credits: num
 const remove = action({
   summary: 'delete a plan that no project has',
   input: { name },
-  route: { method: 'POST', path: '/plans/:name/delete', role: 'operator', thing: 'plan' },
+  route: { method: 'POST', path: '/plans/:name/delete', role: 'operator', resource: 'plan' },
   answer: DeletedPlan,
   refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'database',

@@ -100,7 +100,7 @@ const note = text().trim().min(1, 'must not be empty').max(NOTE_MAX, `must have 
 const show = action({
   summary: 'show a project with its credits and its settings',
   input: { id },
-  route: { method: 'GET', path: '/projects/:id', role: 'viewer', thing: 'project' },
+  route: { method: 'GET', path: '/projects/:id', role: 'viewer', resource: 'project' },
   answer: ProjectSchema,
   refusals: ['not_found'],
   needs: 'database',
@@ -148,7 +148,7 @@ const set = action({
     ),
   },
   example: { plan: 'partners', overdraft: 5_000_000, alert_at: ['20%', '5000000'] },
-  route: { method: 'PATCH', path: '/projects/:id', role: 'operator', thing: 'project' },
+  route: { method: 'PATCH', path: '/projects/:id', role: 'operator', resource: 'project' },
   answer: ProjectSettingsSchema,
   refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'database',
@@ -171,11 +171,11 @@ const set = action({
   },
 });
 
-/** Warns about alerts that reach nobody. */
+/** Warns about alerts that have no receiver. */
 function unheard({ alertAt, alertUrl, alertMail }: ProjectSettingsRow, hasMailServer: boolean): string[] {
   const warnings: string[] = [];
   if (alertAt !== null && alertUrl === null && alertMail === null)
-    warnings.push('The thresholds tell nobody until --alert-url or --alert-mail is set.');
+    warnings.push('Crossed thresholds are not reported until --alert-url or --alert-mail is set.');
   if (alertMail !== null && !hasMailServer) warnings.push('No mail is sent until ALARM_SMTP_URL is set.');
   return warnings;
 }
@@ -188,7 +188,7 @@ const setEnabled = (enabled: boolean, summary: string) =>
       method: 'POST',
       path: `/projects/:id/${enabled ? 'enable' : 'disable'}`,
       role: 'operator',
-      thing: 'project',
+      resource: 'project',
     },
     answer: SwitchedProject,
     refusals: ['not_found', 'version_conflict'],
@@ -206,7 +206,7 @@ const setEnabled = (enabled: boolean, summary: string) =>
 const showSecret = action({
   summary: 'show the callback secret, and the previous one while both sign',
   input: { id },
-  route: { method: 'GET', path: '/projects/:id/secret', role: 'owner', thing: 'callback_secret' },
+  route: { method: 'GET', path: '/projects/:id/secret', role: 'owner', resource: 'callback_secret' },
   answer: ProjectSecretSchema,
   refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
@@ -230,7 +230,7 @@ const rotateSecret = action({
     id,
     force: flag().describe('rotate again during that overlap, which ends the older secret immediately'),
   },
-  route: { method: 'POST', path: '/projects/:id/secret/rotate', role: 'owner', thing: 'callback_secret' },
+  route: { method: 'POST', path: '/projects/:id/secret/rotate', role: 'owner', resource: 'callback_secret' },
   answer: ProjectSecretSchema,
   refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'secrets',

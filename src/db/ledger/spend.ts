@@ -47,7 +47,7 @@ export interface Spend extends TokenCounts {
   /** Charged, less what was given back in the range. */
   credits: number;
   costMicroUsd: number;
-  /** Calls whose cost nobody knows, since `readCountedFrom`. */
+  /** Calls whose cost is unknown, since `readCountedFrom`. */
   unknownCosts: number;
 }
 
@@ -225,7 +225,7 @@ const summedLargest = `ranked as (
     from grouped left join largest using (${dimensions}) where ${isAnything} group by 1, 2, 3, 4, 5, 6, 7
   )`;
 
-/** From when on calls whose cost nobody knows are counted, in unix seconds; null if an earlier release has added up nothing. */
+/** From when on calls whose cost is unknown are counted, in unix seconds; null if an earlier release has added up nothing. */
 export async function readCountedFrom(database: Database): Promise<number | null> {
   const text = `select ${unixSeconds('unknown_costs_from')} as at from installation`;
   return (await database.first<{ at: number | null }>('unknown-costs-from', text, []))?.at ?? null;

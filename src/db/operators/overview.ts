@@ -58,13 +58,13 @@ export async function readTraffic(database: Database): Promise<TrafficReport> {
 const ownClass = (of: string): string =>
   `case when ${of}.latency_class <= -1000 then -1000 - ${of}.latency_class else ${of}.latency_class end`;
 
-/** What of a day `Traffic` has only as a whole. The failures that are neither were no fault of the request and nobody's wish. */
+/** What of a day `Traffic` has only as a whole. The failures that are neither were neither a fault nor the wish of the client. */
 export interface TrafficParts {
   /** Failures because the provider refused the request itself. */
   refused: number;
   /** Counted with the failures: the client left, charged for what came until then or not, or canceled. */
   left: number;
-  /** Calls of these requests whose cost nobody knows. */
+  /** Calls of these requests whose cost is unknown. */
   unknownCosts: number;
   /** The median times of the chats and of the tasks that succeeded. Null if none did. */
   chatP50Ms: number | null;

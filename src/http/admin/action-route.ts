@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Deps } from '../../deps.ts';
 import { answerOnce } from '../../services/operators/answer-once.ts';
-import type { ReadThing } from '../../services/operators/based-on.ts';
+import type { ReadResource } from '../../services/operators/based-on.ts';
 import { actorOf } from '../../domain/operators/admin-access.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
@@ -22,12 +22,12 @@ import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 
 export type ActionRouteDeps = Pick<Deps, 'db' | 'sealer'> & {
-  /** Runs something on the primary. With `thing` it changes that only if that still has its version, else it fails as `version_conflict`. */
-  write: <T>(work: (open: OpenDeps) => Promise<T>, thing?: ReadThing) => Promise<T>;
+  /** Runs something on the primary. With `resource` it changes that only if that still has its version, else it fails as `version_conflict`. */
+  write: <T>(work: (open: OpenDeps) => Promise<T>, resource?: ReadResource) => Promise<T>;
   /** Runs what only reads, with dependencies that may read a replica. */
   read: <T>(work: (open: OpenDeps) => Promise<T>) => Promise<T>;
-  /** The version of a thing, on which a change of it can be based; null if there is no such thing. */
-  versionOf: (db: ActionDeps['database']['db'], thing: Omit<ReadThing, 'version'>) => Promise<string | null>;
+  /** The version of a resource, on which a change of it can be based; null if there is no such resource. */
+  versionOf: (db: ActionDeps['database']['db'], resource: Omit<ReadResource, 'version'>) => Promise<string | null>;
 };
 
 /** The route of an action: inputs of the path, and the others in the query of a GET or else in a JSON body. */
@@ -59,18 +59,18 @@ export function actionRoute(name: string, action: Action, route: ActionRoute, de
       };
       const prepared = action.prepare(inputs);
       if (!prepared.ok) throw invalidInput(prepared.issues, inputs);
-      const thing = route.thing && { kind: route.thing, id: Object.values(ctx.params).join() };
+      const resource = route.resource && { kind: route.resource, id: Object.values(ctx.params).join() };
       const run = (open: OpenDeps) => prepared.run(open, actorOf(adminOf(ctx)));
       const show = async (open: OpenDeps) => {
         // Before the document: the version of a change in between would be newer than what is shown.
-        const shown = thing && (await deps.versionOf((await open('database')).db, thing));
+        const shown = resource && (await deps.versionOf((await open('database')).db, resource));
         if (shown != null) setEtag(ctx, shown);
         return run(open);
       };
       const work = () =>
         (isRead
           ? (route.primaryOnly ? deps.write : deps.read)(show)
-          : deps.write(run, version !== undefined && thing ? { ...thing, version } : undefined)
+          : deps.write(run, version !== undefined && resource ? { ...resource, version } : undefined)
         ).catch((error: unknown) => {
           throw refusalOf(error);
         });

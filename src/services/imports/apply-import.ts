@@ -16,7 +16,7 @@ import { callbackSecretContext, newWebhookSecret } from '../projects/callback-se
 import { newSecretRow } from '../projects/new-secret-row.ts';
 import { addImportedChannels, changeImportedChannels } from './import-channels.ts';
 import { changeImportedKeys, changeImportedOwners } from './import-changes.ts';
-import { expiryOf, toDate, type ImportDeps, type ImportRun } from './import-scene.ts';
+import { expiryOf, toDate, type ImportDeps, type ImportRun } from './import-run.ts';
 import { keySettings, ownerSettings, type ImportPlan } from './import-plan.ts';
 
 /** Owners that are written in one transaction with their keys. A killed run loses no more than one such transaction. */
@@ -67,7 +67,7 @@ export async function applyImport(
   return created;
 }
 
-/** Codes that nobody has redeemed there: `credits redeem` gives their credits. */
+/** Codes that were not redeemed there: `credits redeem` gives their credits. */
 const holdRedemptions = (
   { db }: ImportDeps,
   { source }: ImportRun,

@@ -6,7 +6,7 @@ import type { KeyLimits } from '../../db/projects/keys.ts';
 import type { ImportedKey, ImportedOwner } from '../../domain/imports/imported.ts';
 import { setKey } from '../projects/set-key.ts';
 import { OperatorError } from '../operator-error.ts';
-import { expiryOf, type ImportDeps, type ImportRun } from './import-scene.ts';
+import { expiryOf, type ImportDeps, type ImportRun } from './import-run.ts';
 import { keySettings, ownerSettings, type Changed } from './import-plan.ts';
 
 /** Makes the changes of owners since the last import. Only what changed there is changed here. */

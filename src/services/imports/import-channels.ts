@@ -6,7 +6,7 @@ import { newId } from '../../platform/crypto/ids.ts';
 import { addChannel } from '../channels/add-channel.ts';
 import { setChannel } from '../channels/set-channel.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
-import type { ImportDeps, ImportRun } from './import-scene.ts';
+import type { ImportDeps, ImportRun } from './import-run.ts';
 import { channelSettings, type Changed, type ImportPlan } from './import-plan.ts';
 
 /** Adds channels with all of their credentials, also those that a killed run has begun. Returns how many. */

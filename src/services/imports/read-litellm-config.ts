@@ -53,7 +53,7 @@ const namedCredentials = (list: unknown): Map<string, Record<string, unknown>> =
     }),
   );
 
-interface DeploymentScene {
+interface DeploymentContext {
   env: SourceEnvironment;
   credentials: ReadonlyMap<string, Record<string, unknown>>;
   creditValue: number;
@@ -63,7 +63,7 @@ function addDeployment(
   installation: ImportedInstallation,
   channels: Map<string, ImportedChannel>,
   entry: Record<string, unknown>,
-  { env, credentials, creditValue }: DeploymentScene,
+  { env, credentials, creditValue }: DeploymentContext,
 ): void {
   const ownParams = objectOf(entry['litellm_params']);
   const params = { ...credentials.get(textIn(ownParams['litellm_credential_name'])), ...ownParams };

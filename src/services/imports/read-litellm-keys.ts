@@ -3,7 +3,7 @@ import type { ImportedKey, KeySecret } from '../../domain/imports/imported.ts';
 import { creditsOfUsd } from '../../domain/imports/source-money.ts';
 import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import { metadataOf } from './metadata-of.ts';
-import { teamOwner, userOwner, type LitellmScene } from './litellm-scene.ts';
+import { teamOwner, userOwner, type LitellmImport } from './litellm-import.ts';
 import { countOne } from './count-one.ts';
 import { amountOf, clipped, columnNumber, secondsOf, columnText, textsOf, truthOf } from './source-values.ts';
 
@@ -38,10 +38,10 @@ const withoutOwner = 'user:';
  * Keys of LiteLLM, which stores them as their SHA-256. `addOwner` is told of the user of each key without a team, or of none.
  */
 export async function readLitellmKeys(
-  scene: LitellmScene,
+  context: LitellmImport,
   addOwner: (ownerId: string, row: SourceRow | undefined) => void,
 ): Promise<void> {
-  const { source, installation, teams, users } = scene;
+  const { source, installation, teams, users } = context;
   for (const row of await source.rows('LiteLLM_VerificationToken', columns)) {
     const [teamId, userId] = [columnText(row, 'team_id'), columnText(row, 'user_id')];
     if (teamId === dashboardTeam) {
@@ -61,7 +61,7 @@ export async function readLitellmKeys(
     // An owner that was refused is named already.
     if (!installation.owners.some(({ id }) => id === ownerId)) continue;
     const owner = isOfTeam ? teams.get(teamId) : users.get(userId);
-    const key = toKey(scene, row, { ownerId, name, secret, owner });
+    const key = toKey(context, row, { ownerId, name, secret, owner });
     if (key) installation.keys.push(key);
   }
 }
@@ -83,13 +83,13 @@ interface LitellmKeyFacts {
 }
 
 function toKey(
-  scene: LitellmScene,
+  context: LitellmImport,
   row: SourceRow,
   { ownerId, name, secret, owner }: LitellmKeyFacts,
 ): ImportedKey | null {
-  const shared = scene.budgets.get(columnText(row, 'budget_id'));
+  const shared = context.budgets.get(columnText(row, 'budget_id'));
   const note = (kind: 'check' | 'refused', sentence: string) =>
-    scene.installation.notices.push({ kind, subject: `key ${name}`, sentence });
+    context.installation.notices.push({ kind, subject: `key ${name}`, sentence });
   const check = (sentence: string) => note('check', sentence);
   const own = (column: string, read = columnNumber): number | null =>
     read(row, column) ?? (shared ? read(shared, column) : null);
@@ -108,7 +108,7 @@ function toKey(
     check('belongs to a project inside its team, whose budget is not imported.');
   const period = columnText(row, 'budget_duration') || (shared ? columnText(shared, 'budget_duration') : '');
   const [usd, spend] = [own('max_budget', amountOf), amountOf(row, 'spend') ?? 0];
-  const budgets = budgetsOf({ usd, spend, period }, scene.creditValue, check);
+  const budgets = budgetsOf({ usd, spend, period }, context.creditValue, check);
   if (!budgets) {
     note('refused', `has a budget or a spend beyond the exact range: ${String(usd)} and ${spend} USD.`);
     return null;

@@ -5,7 +5,7 @@ import { demandTables } from './demand-tables.ts';
 import { metadataOf } from './metadata-of.ts';
 import { readLitellmKeys } from './read-litellm-keys.ts';
 import { countOne } from './count-one.ts';
-import { teamOwner, userOwner, type LitellmScene } from './litellm-scene.ts';
+import { teamOwner, userOwner, type LitellmImport } from './litellm-import.ts';
 import { amountOf, clipped, columnText, textsOf, truthOf } from './source-values.ts';
 
 const needed = {
@@ -32,7 +32,7 @@ export async function readLitellm(source: SourceDatabase, creditValue: number): 
     }
     return rows;
   };
-  const scene: LitellmScene = {
+  const context: LitellmImport = {
     source,
     installation,
     creditValue,
@@ -40,17 +40,17 @@ export async function readLitellm(source: SourceDatabase, creditValue: number): 
     users: await byId('LiteLLM_UserTable', 'user_id', ['user_alias', 'user_email', 'user_role', ...limits]),
     budgets: await byId('LiteLLM_BudgetTable', 'budget_id', limits),
   };
-  for (const [id, row] of scene.teams) addOwner(scene, teamOwner(id), columnText(row, 'team_alias') || id, row);
-  await readLitellmKeys(scene, (ownerId, row) => {
+  for (const [id, row] of context.teams) addOwner(context, teamOwner(id), columnText(row, 'team_alias') || id, row);
+  await readLitellmKeys(context, (ownerId, row) => {
     if (installation.owners.some(({ id }) => id === ownerId)) return;
-    addOwner(scene, ownerId, row ? userName(row) : 'LiteLLM: keys without a team or user', row);
+    addOwner(context, ownerId, row ? userName(row) : 'LiteLLM: keys without a team or user', row);
   });
-  for (const [id, row] of scene.users) {
+  for (const [id, row] of context.users) {
     if (installation.owners.some((owner) => owner.id === userOwner(id))) continue;
     if (amountOf(row, 'max_budget') === null) countOne(installation.leftOut, 'users without keys and without a budget');
-    else addOwner(scene, userOwner(id), userName(row), row);
+    else addOwner(context, userOwner(id), userName(row), row);
   }
-  await nameModels(scene, tables.has('LiteLLM_ProxyModelTable'));
+  await nameModels(context, tables.has('LiteLLM_ProxyModelTable'));
   for (const [table, words] of Object.entries(uncarriedTables)) {
     const rows = tables.has(table) ? await source.count(table) : 0;
     if (rows > 0) installation.leftOut.set(words, rows);
@@ -59,7 +59,7 @@ export async function readLitellm(source: SourceDatabase, creditValue: number): 
 }
 
 /** Deployments of the database, whose addresses and keys are encrypted: each model is named with their number. */
-async function nameModels({ source, installation }: LitellmScene, isThere: boolean): Promise<void> {
+async function nameModels({ source, installation }: LitellmImport, isThere: boolean): Promise<void> {
   const counts = new Map<string, number>();
   for (const row of isThere ? await source.rows('LiteLLM_ProxyModelTable', ['model_name']) : [])
     countOne(counts, columnText(row, 'model_name'));
@@ -74,7 +74,7 @@ const userName = (row: SourceRow): string =>
 
 /** A team or a user. Its credits are its budget less what it has spent; without a budget it has an overdraft. */
 function addOwner(
-  { installation, creditValue }: LitellmScene,
+  { installation, creditValue }: LitellmImport,
   id: string,
   name: string,
   row: SourceRow | undefined,

@@ -3,7 +3,7 @@ import { channelTarget, targetUrl } from '../../domain/imports/channel-types.ts'
 import type { ImportedChannel } from '../../domain/imports/imported.ts';
 import { readPriorities } from '../../domain/imports/priorities.ts';
 import { countOne } from './count-one.ts';
-import type { OneApiScene } from './one-api-scene.ts';
+import type { OneApiImport } from './one-api-import.ts';
 import { jsonOf, columnNumber, objectOf, columnText, wordsOf } from './source-values.ts';
 
 const enabledChannel = 1;
@@ -30,17 +30,17 @@ const columns = [
 ];
 
 /** Channels keep their order: the programs try the highest priority first, here the lowest number. A weight of 0 there means equal. */
-export async function readOneApiChannels(scene: OneApiScene): Promise<void> {
-  const { source, installation } = scene;
+export async function readOneApiChannels(context: OneApiImport): Promise<void> {
+  const { source, installation } = context;
   const rows = await source.rows('channels', columns);
   const priorityOf = readPriorities(rows.map((row) => columnNumber(row, 'priority') ?? 0));
   for (const row of rows) {
-    const channel = toChannel(scene, row, priorityOf(columnNumber(row, 'priority') ?? 0));
+    const channel = toChannel(context, row, priorityOf(columnNumber(row, 'priority') ?? 0));
     if (channel) installation.channels.push(channel);
   }
 }
 
-function toChannel({ program, installation }: OneApiScene, row: SourceRow, priority: number): ImportedChannel | null {
+function toChannel({ program, installation }: OneApiImport, row: SourceRow, priority: number): ImportedChannel | null {
   const type = columnNumber(row, 'type') ?? 0;
   const subject = `channel ${columnText(row, 'id')} (${columnText(row, 'name')})`;
   const leaveOut = (sentence: string): null => {

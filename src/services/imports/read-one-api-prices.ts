@@ -1,5 +1,5 @@
 import { countOne } from './count-one.ts';
-import type { OneApiScene } from './one-api-scene.ts';
+import type { OneApiImport } from './one-api-import.ts';
 import { jsonOf, objectOf } from './source-values.ts';
 
 /**
@@ -7,7 +7,7 @@ import { jsonOf, objectOf } from './source-values.ts';
  * 500,000 are a US dollar. What is not among the options has the default of the program's code, which the database does not have.
  */
 export function readOneApiPrices(
-  { installation, creditValue }: OneApiScene,
+  { installation, creditValue }: OneApiImport,
   options: ReadonlyMap<string, string>,
   quotaPerUsd: number,
 ): void {

@@ -4,7 +4,7 @@ import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import { toCidr } from '../../platform/egress/public-address.ts';
 import { metadataOf } from './metadata-of.ts';
 import { countOne } from './count-one.ts';
-import { isDeleted, type OneApiScene } from './one-api-scene.ts';
+import { isDeleted, type OneApiImport } from './one-api-import.ts';
 import { clipped, columnNumber, columnText, truthOf, wordsOf } from './source-values.ts';
 
 const enabledToken = 1;
@@ -32,8 +32,8 @@ const columns = [
 ];
 
 /** Tokens become keys. A token of a user who is not imported, or with a secret that cannot work here, is left out and named. */
-export async function readOneApiTokens(scene: OneApiScene): Promise<void> {
-  const { source, installation, userNames } = scene;
+export async function readOneApiTokens(context: OneApiImport): Promise<void> {
+  const { source, installation, userNames } = context;
   const existing = new Set(installation.owners.map(({ id }) => id));
   for (const row of await source.rows('tokens', columns)) {
     const ownerId = columnText(row, 'user_id');
@@ -53,13 +53,13 @@ export async function readOneApiTokens(scene: OneApiScene): Promise<void> {
       installation.notices.push({ kind: 'left_out', subject, sentence });
       continue;
     }
-    const key = toKey(scene, row, { ownerId, subject, plain });
+    const key = toKey(context, row, { ownerId, subject, plain });
     if (key) installation.keys.push(key);
   }
 }
 
 function toKey(
-  { installation, credits }: OneApiScene,
+  { installation, credits }: OneApiImport,
   row: SourceRow,
   { ownerId, subject, plain }: { ownerId: string; subject: string; plain: string },
 ): ImportedKey | null {

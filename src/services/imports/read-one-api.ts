@@ -4,7 +4,7 @@ import { creditsOfQuota } from '../../domain/imports/source-money.ts';
 import { countOne } from './count-one.ts';
 import { demandTables } from './demand-tables.ts';
 import { metadataOf } from './metadata-of.ts';
-import { isDeleted, type OneApiProgram, type OneApiScene } from './one-api-scene.ts';
+import { isDeleted, type OneApiProgram, type OneApiImport } from './one-api-import.ts';
 import { readOneApiChannels } from './read-one-api-channels.ts';
 import { readOneApiPrices } from './read-one-api-prices.ts';
 import { readOneApiTokens } from './read-one-api-tokens.ts';
@@ -42,12 +42,12 @@ export async function readOneApi(
     const quota = quotaOf(row, column);
     return quota === null ? null : creditsOfQuota(quota, perUsd, creditValue);
   };
-  const scene: OneApiScene = { program, source, installation, credits, userNames: new Map(), creditValue };
-  await readUsers(scene);
-  await readOneApiTokens(scene);
-  await readOneApiChannels(scene);
-  readOneApiPrices(scene, options, perUsd);
-  if (tables.has('redemptions')) await readRedemptions(scene);
+  const context: OneApiImport = { program, source, installation, credits, userNames: new Map(), creditValue };
+  await readUsers(context);
+  await readOneApiTokens(context);
+  await readOneApiChannels(context);
+  readOneApiPrices(context, options, perUsd);
+  if (tables.has('redemptions')) await readRedemptions(context);
   for (const [table, words] of Object.entries(uncarriedTables)) {
     const rows = tables.has(table) ? await source.count(table) : 0;
     if (rows > 0) installation.leftOut.set(words, rows);
@@ -72,7 +72,7 @@ const uncarriedTables: Readonly<Record<string, string>> = {
 const disabledUser = 2;
 const deletedUser = 3;
 
-async function readUsers({ source, installation, credits, userNames }: OneApiScene): Promise<void> {
+async function readUsers({ source, installation, credits, userNames }: OneApiImport): Promise<void> {
   const columns = ['id', 'username', 'display_name', 'email', 'role', 'status', 'quota', 'used_quota', 'request_count'];
   for (const row of await source.rows('users', [...columns, 'group', 'remark', 'deleted_at', 'inviter_id'])) {
     const id = columnText(row, 'id');
@@ -119,7 +119,7 @@ async function readUsers({ source, installation, credits, userNames }: OneApiSce
 
 const unusedCode = 1;
 
-async function readRedemptions({ source, installation, credits }: OneApiScene): Promise<void> {
+async function readRedemptions({ source, installation, credits }: OneApiImport): Promise<void> {
   const columns = ['id', 'key', 'status', 'name', 'quota', 'expired_time', 'deleted_at'];
   const codes = new Set<string>();
   for (const row of await source.rows('redemptions', columns)) {

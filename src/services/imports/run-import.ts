@@ -6,7 +6,7 @@ import { creditValueOf } from '../ledger/credit-value.ts';
 import { OperatorError } from '../operator-error.ts';
 import { applyImport, takenSecrets } from './apply-import.ts';
 import { noteUnservedModels } from './drafted-models.ts';
-import type { ImportDeps, ImportRun } from './import-scene.ts';
+import type { ImportDeps, ImportRun } from './import-run.ts';
 import { planImport, type ImportPlan } from './import-plan.ts';
 import { readLitellm } from './read-litellm.ts';
 import { readLitellmConfig } from './read-litellm-config.ts';

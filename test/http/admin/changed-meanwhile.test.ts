@@ -6,7 +6,7 @@ import { chat, image } from '../../services/catalog/catalog-entries.ts';
 import { codeOf, messageOf, startAdminHome, type AdminHome } from './admin-home.ts';
 import {
   inputsOf,
-  makeThing,
+  makeResource,
   samples,
   setOf,
   suffixOf,
@@ -192,18 +192,18 @@ describe('whatever operators change by several forms', () => {
   beforeAll(async () => {
     owner = (await home.token('owner')).token;
   });
-  const readThing = async (path: string) => {
+  const readResource = async (path: string) => {
     const { status, headers, body } = await home.ask(owner, 'GET', path);
     return { status, etag: headers.get('etag') ?? '', body };
   };
   /** Another operator changes the thing, without looking at versions. */
   const setBy = async (token: string, path: string, number: number) => {
-    const [method, body, suffix = ''] = setOf(path, (await readThing(path)).body, number);
+    const [method, body, suffix = ''] = setOf(path, (await readResource(path)).body, number);
     const by = suffix === '' ? token : owner;
     expect((await home.ask(by, method, path + suffix, { body })).status).toBe(200);
   };
   const bodyOf = async (change: VersionedChange, path: string, number: number): Promise<object> => {
-    const [, body, suffix = ''] = setOf(path, (await readThing(path)).body, number);
+    const [, body, suffix = ''] = setOf(path, (await readResource(path)).body, number);
     return suffixOf(change) === suffix ? body : {};
   };
 
@@ -211,8 +211,8 @@ describe('whatever operators change by several forms', () => {
     '$name with If-Match is refused with 409 once the thing was changed, and changes nothing',
     async (change) => {
       expect(change.action.refusals).toContain('version_conflict');
-      const path = await makeThing(home, owner, change);
-      const before = await readThing(path);
+      const path = await makeResource(home, owner, change);
+      const before = await readResource(path);
       expect(before.etag).toMatch(/^"[\w.]+"$/);
       const run = async (etag: string) =>
         home.ask(owner, change.route.method, `${path}${suffixOf(change)}`, {
@@ -220,7 +220,7 @@ describe('whatever operators change by several forms', () => {
           ...withEtag(etag),
         });
       await setBy(grace, path, 2);
-      const changed = await readThing(path);
+      const changed = await readResource(path);
       expect(changed.etag).not.toBe(before.etag);
       const late = await run(before.etag);
       expect([late.status, codeOf(late), messageOf(late)]).toEqual([
@@ -228,15 +228,15 @@ describe('whatever operators change by several forms', () => {
         'version_conflict',
         expect.stringContaining('was changed after it was read'),
       ]);
-      expect(await readThing(path)).toEqual(changed);
+      expect(await readResource(path)).toEqual(changed);
       // A proxy that compresses answers makes their tags weak.
       expect((await run(`W/${changed.etag}`)).status).toBe(200);
     },
   );
 
   it.each(versionedChanges)('$name lets one of several win that are based on the same version', async (change) => {
-    const path = await makeThing(home, owner, change);
-    const { etag } = await readThing(path);
+    const path = await makeResource(home, owner, change);
+    const { etag } = await readResource(path);
     const bodies = await Promise.all([1, 2, 3].map((number) => bodyOf(change, path, number)));
     const answers = await Promise.all(
       bodies.map((body) =>
@@ -248,18 +248,18 @@ describe('whatever operators change by several forms', () => {
     expect(statuses).toEqual(change.name.endsWith(' delete') ? [200, 404, 404] : [200, 409, 409]);
   });
 
-  it.each(versionedChanges.filter(({ route: { thing, path } }) => thing !== undefined && /:\w+$/.test(path)))(
+  it.each(versionedChanges.filter(({ route: { resource, path } }) => resource !== undefined && /:\w+$/.test(path)))(
     '$name gives the thing another version with each of its inputs',
     async (change) => {
       const own = samples[change.name] ?? [];
       expect([...new Set(own.flatMap((body) => Object.keys(body)))].sort()).toEqual(inputsOf(change).sort());
       await home.ask(owner, 'POST', '/plans', { body: { name: 'versioned', rules: [{ models: '*', multiplier: 1 }] } });
-      const path = await makeThing(home, owner, change);
-      let { etag } = await readThing(path);
+      const path = await makeResource(home, owner, change);
+      let { etag } = await readResource(path);
       for (const body of own) {
         const made = await home.ask(owner, 'PATCH', path, { body, ...withEtag(etag) });
         expect([body, made.status]).toEqual([body, 200]);
-        const next = await readThing(path);
+        const next = await readResource(path);
         expect([body, next.etag === etag]).toEqual([body, false]);
         ({ etag } = next);
       }
@@ -268,24 +268,24 @@ describe('whatever operators change by several forms', () => {
 
   it('keeps what several operators do to the credentials of a channel at the same time, and its last credential', async () => {
     const [channels] = versionedChanges.filter(({ name }) => name === 'channels set');
-    const path = await makeThing(home, owner, channels as VersionedChange);
+    const path = await makeResource(home, owner, channels as VersionedChange);
     const set = (body: object) => home.ask(owner, 'PATCH', path, { body });
     const added = await Promise.all(['sk-more-2222', 'sk-more-3333'].map((secret) => set({ credential_add: secret })));
     expect(added.map(({ status }) => status)).toEqual([200, 200]);
-    const credentials = (await readThing(path)).body['credentials'] as { id: string; last4: string }[];
+    const credentials = (await readResource(path)).body['credentials'] as { id: string; last4: string }[];
     expect(credentials.map(({ last4 }) => last4).sort()).toEqual(['1111', '2222', '3333']);
     const removed = await Promise.all(credentials.map(({ id }) => set({ credential_remove: id })));
     expect(removed.map(({ status }) => status).sort()).toEqual([200, 200, 409]);
-    expect((await readThing(path)).body['credentials']).toHaveLength(1);
+    expect((await readResource(path)).body['credentials']).toHaveLength(1);
   });
 
   it('has the same version whatever its balance is, and a change without If-Match, or with *, is made as it always was', async () => {
     const [projects] = versionedChanges.filter(({ name }) => name === 'projects set');
-    const path = await makeThing(home, owner, projects as VersionedChange);
-    const { etag } = await readThing(path);
+    const path = await makeResource(home, owner, projects as VersionedChange);
+    const { etag } = await readResource(path);
     const project = path.split('/')[2];
     await home.ask(owner, 'POST', '/credits', { body: { project, amount: 5, reference: 'r' } });
-    expect((await readThing(path)).etag).toBe(etag);
+    expect((await readResource(path)).etag).toBe(etag);
     await setBy(grace, path, 1);
     const any = await home.ask(ada, 'PATCH', path, { body: { note: 'any' }, ...withEtag('*') });
     expect(any).toMatchObject({ status: 200, body: { note: 'any' } });

@@ -44,7 +44,7 @@ const projectOf = async (owner: Owner): Promise<string> =>
 type Owner = (method: string, path: string, body: object) => Promise<Record<string, unknown>>;
 
 /** Makes a thing that an action changes, in the state that the action ends. Returns its path. */
-export async function makeThing(home: AdminHome, token: string, { name, route }: VersionedChange): Promise<string> {
+export async function makeResource(home: AdminHome, token: string, { name, route }: VersionedChange): Promise<string> {
   const owner: Owner = async (method, path, body) => (await home.ask(token, method, path, { body })).body;
   const own = await makers[name.split(' ')[0] ?? '']?.(owner);
   if (own === undefined) throw new Error(`nothing makes what ${name} changes`);

@@ -8,7 +8,7 @@ import { useMay } from '../../api/session.ts';
 import type { ShownKey } from '../../api/admin-types.ts';
 import { DataTable } from '../../ui/data-table.tsx';
 import { number, time } from '../../ui/format.ts';
-import { Actor, PageLink, ThingLink, ThingLinks } from '../../ui/links.tsx';
+import { Actor, PageLink, ResourceLink, ResourceLinks } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { scopeLabels } from '../../ui/scope-labels.ts';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
@@ -77,7 +77,7 @@ function KeyActions({ of: key }: { of: ShownKey }) {
 }
 
 const aboutOf = (key: ShownKey): [string, React.ReactNode][] => [
-  ['Project', <ThingLink key="project" of="project" id={key.project_id} name={key.project_name} />],
+  ['Project', <ResourceLink key="project" of="project" id={key.project_id} name={key.project_name} />],
   ['State', <Status key="state" of={key.state} />],
   ['Secret', key.prefix && <code key="secret">{`${key.prefix}…${key.last4 ?? ''}`}</code>],
   ['May use', key.scopes.map((scope) => scopeLabels[scope]).join(', ')],
@@ -100,7 +100,7 @@ const aboutOf = (key: ShownKey): [string, React.ReactNode][] => [
 const modelsOf = ({ models }: ShownKey): React.ReactNode => {
   if (models === null) return 'All models';
   if (models.some((name) => name.includes('*'))) return models.join(', ');
-  return <ThingLinks of="model" ids={models} none="None" />;
+  return <ResourceLinks of="model" ids={models} none="None" />;
 };
 
 const limitsOf = (key: ShownKey): [string, React.ReactNode][] => [

@@ -14,7 +14,7 @@ import { useMargins } from './margins.ts';
 import { conditionsText } from './price-fields.ts';
 import { Prices } from './prices.tsx';
 import { stateWords } from '../state-words.ts';
-import { PageButton, ThingLink } from '../../ui/links.tsx';
+import { PageButton, ResourceLink } from '../../ui/links.tsx';
 
 /** One model: its price, what it earns, and the channels that serve it. */
 export default function ModelPage() {
@@ -151,7 +151,7 @@ function ServedBy({ entry }: { entry: CatalogEntry }) {
             <Group gap="xs">
               {serving.map(({ channel_id: id, name, state, priority }) => (
                 <Badge key={id} variant="default" size="lg" tt="none" fw={500}>
-                  <ThingLink of="channel" id={id} name={name} inline /> · priority {priority}
+                  <ResourceLink of="channel" id={id} name={name} inline /> · priority {priority}
                   {state === 'ready' ? '' : ` · ${stateWords[state]}`}
                 </Badge>
               ))}

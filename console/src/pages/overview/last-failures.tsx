@@ -2,7 +2,7 @@ import { Card, Group, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { read } from '../../api/admin.ts';
 import { words } from '../../ui/format.ts';
-import { PageLink, ThingLink } from '../../ui/links.tsx';
+import { PageLink, ResourceLink } from '../../ui/links.tsx';
 import { Loaded } from '../../ui/page.tsx';
 import { When } from '../../ui/values.tsx';
 
@@ -45,7 +45,7 @@ export function LastFailures({ hours }: { hours: string }) {
                 {rows.map((row) => (
                   <Table.Tr key={row.request_id}>
                     <Table.Td>
-                      <ThingLink
+                      <ResourceLink
                         of={row.task_id === null ? 'request' : 'task'}
                         id={row.task_id ?? row.request_id}
                         name={row.model}

@@ -28,7 +28,7 @@ function SigningSecret({ projectId }: { projectId: string }) {
   const [shown, setShown] = useState<ShownSecret | null>(null);
   const [asking, setAsking] = useState(false);
   const show = useMutation({ mutationFn: () => readSecret(projectId), onSuccess: setShown });
-  const secret = shown?.thing ?? null;
+  const secret = shown?.resource ?? null;
   const overlaps = secret !== null && secret.previous_until !== null && secret.previous_until > Date.now() / 1_000;
   return (
     <Card withBorder component="section" aria-labelledby="secret">

@@ -7,7 +7,7 @@ import { useList } from '../../api/use-list.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { creditsCell, money, number } from '../../ui/format.ts';
 import { MoreIcon, PlusIcon } from '../../ui/icons.tsx';
-import { ThingLink } from '../../ui/links.tsx';
+import { ResourceLink } from '../../ui/links.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
 import { scopeLabels } from '../../ui/scope-labels.ts';
 import { Status, When } from '../../ui/values.tsx';
@@ -74,7 +74,7 @@ const columnsOf = (act: ((action: KeyAction) => void) | null, isOwner: boolean):
     cell: ({ row: { original: key } }) => (
       <div>
         <Text fz="inherit" fw={500} component="div">
-          <ThingLink of="key" id={key.key_id} name={key.name} />
+          <ResourceLink of="key" id={key.key_id} name={key.name} />
         </Text>
         {key.prefix !== null && (
           <Text size="xs" c="dimmed" ff="monospace">

@@ -11,7 +11,7 @@ import { CsvButton } from '../../ui/csv-button.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
 import { credits, creditsCell, money, number, words } from '../../ui/format.ts';
-import { KeyLink, ThingLink } from '../../ui/links.tsx';
+import { KeyLink, ResourceLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { RangeFilter } from '../../ui/range-filter.tsx';
 import { useNarrowed } from '../../ui/use-narrowed.ts';
@@ -61,7 +61,7 @@ export default function ProjectPage() {
               <Fact label="Alerts">
                 <Alerts {...limits} />
               </Fact>
-              <Fact label="Plan">{plan === null ? 'Prices of the catalog' : <ThingLink of="plan" id={plan} />}</Fact>
+              <Fact label="Plan">{plan === null ? 'Prices of the catalog' : <ResourceLink of="plan" id={plan} />}</Fact>
               <Fact label="Content of traces">{traceContents[content ?? 'none']}</Fact>
               <Fact label="Status">
                 <Status of={status} />
@@ -110,7 +110,7 @@ function Alerts({ alert_at: thresholds, alert_url: url, alert_mail: addresses }:
     <div className="breakable">
       <div>At {thresholds.map(thresholdText).join(', ')}</div>
       <Text size="sm" c="dimmed">
-        {[url, ...(addresses ?? [])].filter(Boolean).join(', ') || 'Tells nobody yet'}
+        {[url, ...(addresses ?? [])].filter(Boolean).join(', ') || 'No receiver yet'}
       </Text>
     </div>
   );
@@ -231,8 +231,8 @@ function EntryReason({ entry }: { entry: LedgerEntry }) {
     entry.kind === 'deduct' ? `${reference ?? ''}: ${reason ?? ''}` : (reference ?? (reason && words(reason)));
   return (
     <div className="breakable lines">
-      {taskId !== null && <ThingLink of="task" id={taskId} />}
-      {requestId !== null && <ThingLink of="request" id={requestId} />}
+      {taskId !== null && <ResourceLink of="task" id={taskId} />}
+      {requestId !== null && <ResourceLink of="request" id={requestId} />}
       {keyId !== null && (
         <Text size="xs" component="div" lh="inherit">
           <KeyLink id={keyId} />

@@ -8,7 +8,7 @@ import { ChartTable } from '../../ui/chart-table.tsx';
 import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
 import { useZone } from '../../ui/clock.ts';
 import { creditsCell, number, zoneName } from '../../ui/format.ts';
-import { ThingLink } from '../../ui/links.tsx';
+import { ResourceLink } from '../../ui/links.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
 import { beginOfDay, dayIn, daysAfter } from '../../ui/zone-days.ts';
 import { failedOf } from '../usage/usage-view.ts';
@@ -95,7 +95,7 @@ const columns: Columns<UsageRow> = [
     accessorKey: 'model',
     header: 'Model',
     cell: ({ row: { original } }) => (
-      <ThingLink of="model" id={original.model} name={original.model ?? 'Adjustments'} />
+      <ResourceLink of="model" id={original.model} name={original.model ?? 'Adjustments'} />
     ),
   },
   figure('requests', 'Requests', { of: (row) => row.requests, show: number }),

@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import type { RequestRow } from '../../api/admin-types.ts';
 import { numeric, type Columns } from '../../ui/data-table.tsx';
 import { creditsCell, milliseconds, words } from '../../ui/format.ts';
-import { Owner, ThingLink, ThingLinks } from '../../ui/links.tsx';
+import { Owner, ResourceLink, ResourceLinks } from '../../ui/links.tsx';
 import { Status, When } from '../../ui/values.tsx';
 import { outcomeName } from './outcomes.ts';
 
@@ -16,13 +16,13 @@ export const requestColumns: Columns<RequestRow> = [
     accessorKey: 'request_id',
     header: 'Request',
     enableSorting: false,
-    cell: ({ row: { original } }) => <ThingLink of="request" id={original.request_id} short />,
+    cell: ({ row: { original } }) => <ResourceLink of="request" id={original.request_id} short />,
   },
   { id: 'type', header: 'Type', accessorFn: ({ type }) => words(type ?? 'media') },
   {
     accessorKey: 'model',
     header: 'Model',
-    cell: ({ row: { original } }) => <ThingLink of="model" id={original.model} />,
+    cell: ({ row: { original } }) => <ResourceLink of="model" id={original.model} />,
   },
   {
     id: 'project',
@@ -48,7 +48,7 @@ export const requestColumns: Columns<RequestRow> = [
     id: 'channels',
     header: 'Channels',
     enableSorting: false,
-    cell: ({ row: { original } }) => <ThingLinks of="channel" ids={original.channels} none="Not known" />,
+    cell: ({ row: { original } }) => <ResourceLinks of="channel" ids={original.channels} none="Not known" />,
   },
   {
     id: 'credits',

@@ -7,7 +7,7 @@ import type { AnsweredRequest, ChatCall, ChatTimeline, LedgerEntry } from '../..
 import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
 import { cost, credits, creditsCell, milliseconds, number, time, words } from '../../ui/format.ts';
-import { KeyLink, PageLink, ThingLink, ThingLinks } from '../../ui/links.tsx';
+import { KeyLink, PageLink, ResourceLink, ResourceLinks } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
 import { ForCustomer, StepList } from '../tasks/step-list.tsx';
@@ -48,9 +48,12 @@ function Answered({ requestId, of: answered }: { requestId: string; of: Answered
             ['Outcome', <Status key="outcome" of={isRefused ? 'refused' : 'answered'} />],
             ['Error', answered.error_code && <Code key="error">{answered.error_code}</Code>],
             ['Status', answered.status === 499 ? 'None: the client left before' : answered.status],
-            ['Model', answered.model && <ThingLink key="model" of="model" id={answered.model} />],
-            ['Project', <ThingLink key="project" of="project" id={answered.project_id} name={answered.project_name} />],
-            ['Key', <ThingLink key="key" of="key" id={answered.key_id} name={answered.key_name} />],
+            ['Model', answered.model && <ResourceLink key="model" of="model" id={answered.model} />],
+            [
+              'Project',
+              <ResourceLink key="project" of="project" id={answered.project_id} name={answered.project_name} />,
+            ],
+            ['Key', <ResourceLink key="key" of="key" id={answered.key_id} name={answered.key_name} />],
             ['Route', <Code key="route">{`${answered.method} ${answered.route}`}</Code>],
             ['Answered', time(answered.answered_at)],
             ['Took', milliseconds(answered.ms)],
@@ -116,10 +119,10 @@ function Summary({ chat }: { chat: ChatTimeline }) {
         of={[
           ['Outcome', <Status key="outcome" of={outcomeName(chat)} />],
           ['Reason', chat.reason && <Code key="reason">{chat.reason}</Code>],
-          ['Model', <ThingLink key="model" of="model" id={chat.model} />],
-          ['Project', <ThingLink key="project" of="project" id={chat.project_id} name={projectName} />],
+          ['Model', <ResourceLink key="model" of="model" id={chat.model} />],
+          ['Project', <ResourceLink key="project" of="project" id={chat.project_id} name={projectName} />],
           ['Key', <KeyLink key="key" id={chat.key_id} />],
-          ['Channels', <ThingLinks key="channels" of="channel" ids={chat.channels} none="None was called" />],
+          ['Channels', <ResourceLinks key="channels" of="channel" ids={chat.channels} none="None was called" />],
           ['Credits', `${credits(charged)} charged of ${creditsCell(reserved)} held`],
           ['Given back', refunded > 0 ? credits(refunded) : null],
           ['Tokens', tokensOf(chat)],
@@ -173,7 +176,7 @@ const callColumns: Columns<ChatCall> = [
   {
     accessorKey: 'channel',
     header: 'Channel',
-    cell: ({ row: { original } }) => <ThingLink of="channel" id={original.channel} />,
+    cell: ({ row: { original } }) => <ResourceLink of="channel" id={original.channel} />,
   },
   {
     id: 'outcome',

@@ -1,7 +1,7 @@
 import { Button, Card, Group, Text, Timeline, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useMay } from '../../api/session.ts';
-import { ThingLink } from '../../ui/links.tsx';
+import { ResourceLink } from '../../ui/links.tsx';
 import { RedeliverDialog } from '../../ui/redeliver-dialog.tsx';
 import { CopyAction, When } from '../../ui/values.tsx';
 import type { Step } from './timeline.ts';
@@ -37,15 +37,15 @@ export function StepList({ steps, taskId }: { steps: Step[]; taskId?: string }) 
   );
 }
 
-/** The title, in which the thing that it names is a link. */
-function StepTitle({ of: { title, thing } }: { of: Step }) {
-  if (thing === undefined) return title;
-  const at = title.indexOf(thing.words);
+/** The title, in which the resource that it names is a link. */
+function StepTitle({ of: { title, resource } }: { of: Step }) {
+  if (resource === undefined) return title;
+  const at = title.indexOf(resource.words);
   return (
     <>
       {title.slice(0, at)}
-      <ThingLink of={thing.of} id={thing.id} name={thing.words} inline />
-      {title.slice(at + thing.words.length)}
+      <ResourceLink of={resource.of} id={resource.id} name={resource.words} inline />
+      {title.slice(at + resource.words.length)}
     </>
   );
 }

@@ -19,7 +19,7 @@ import { RangeFilter } from '../../ui/range-filter.tsx';
 import { useListView } from '../../ui/use-list-view.ts';
 import { useNarrowed } from '../../ui/use-narrowed.ts';
 import { Status, When } from '../../ui/values.tsx';
-import { Owner, PageLink, ThingLink } from '../../ui/links.tsx';
+import { Owner, PageLink, ResourceLink } from '../../ui/links.tsx';
 
 const statuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'];
 
@@ -163,14 +163,14 @@ const columnsOf = (withPreviews: boolean): Columns<TaskRow> => [
       // One below the other, because a column of its own would not fit beside the others.
       <div className="pictured">
         {withPreviews && <Preview task={task} />}
-        <ThingLink of="task" id={task.task_id} short />
+        <ResourceLink of="task" id={task.task_id} short />
       </div>
     ),
   },
   {
     accessorKey: 'model',
     header: 'Model',
-    cell: ({ row: { original: task } }) => <ThingLink of="model" id={task.model} />,
+    cell: ({ row: { original: task } }) => <ResourceLink of="model" id={task.model} />,
   },
   {
     id: 'project',

@@ -14,7 +14,7 @@ import { OutputView } from '../playground/results.tsx';
 import { TaskActions } from './task-actions.tsx';
 import { ForCustomer, StepList } from './step-list.tsx';
 import { timelineOf } from './timeline.ts';
-import { ThingLink, ThingLinks } from '../../ui/links.tsx';
+import { ResourceLink, ResourceLinks } from '../../ui/links.tsx';
 
 /** One task: what became of it, step by step, and what an operator can do about it. */
 export default function TaskPage() {
@@ -66,20 +66,20 @@ function Summary({ task, isOfRequest }: { task: TaskTimeline; isOfRequest: boole
               : null,
           ],
           ['Error', task.error_code && <Code key="error">{task.error_code}</Code>],
-          ['Model', <ThingLink key="model" of="model" id={task.model} />],
-          ['Project', <ThingLink key="project" of="project" id={task.project_id} name={task.project_name} />],
-          ['Key', <ThingLink key="key" of="key" id={task.key_id} name={task.key_name} />],
-          ['Channels', <ThingLinks key="channels" of="channel" ids={channelsOf(task)} none={noChannel(task)} />],
+          ['Model', <ResourceLink key="model" of="model" id={task.model} />],
+          ['Project', <ResourceLink key="project" of="project" id={task.project_id} name={task.project_name} />],
+          ['Key', <ResourceLink key="key" of="key" id={task.key_id} name={task.key_name} />],
+          ['Channels', <ResourceLinks key="channels" of="channel" ids={channelsOf(task)} none={noChannel(task)} />],
           ['Credits', `${credits(task.credits.charged)} charged of ${creditsCell(task.credits.quoted)} quoted`],
           ['Our cost', cost(task.cost_micro_usd, task.unknown_costs)],
           ['Created', time(task.created_at)],
           ['Ended', task.completed_at && time(task.completed_at)],
-          ['Task', isOfRequest && <ThingLink key="task" of="task" id={task.task_id} />],
-          ['Request', !isOfRequest && <ThingLink key="request" of="request" id={task.request_id} />],
+          ['Task', isOfRequest && <ResourceLink key="task" of="task" id={task.task_id} />],
+          ['Request', !isOfRequest && <ResourceLink key="request" of="request" id={task.request_id} />],
           [
             'Callbacks',
             task.deliveries.length === 0 ? null : (
-              <ThingLink
+              <ResourceLink
                 key="deliveries"
                 of="deliveries"
                 id={task.task_id}

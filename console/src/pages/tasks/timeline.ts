@@ -8,7 +8,7 @@ export interface Step {
   at: number;
   title: string;
   /** A thing that has a page, and the words of the title that name it. */
-  thing?: { of: Kind; id: string; words: string };
+  resource?: { of: Kind; id: string; words: string };
   about: string;
   color: string;
   /** A callback that waits for its next try. */
@@ -79,7 +79,7 @@ export function attemptStep(attempt: Call): Step {
     id: `attempt ${attempt.n}`,
     at: attempt.started_at,
     title: `Attempt ${attempt.n} at ${attempt.channel}: ${outcome === 'ok' ? 'succeeded' : outcome}`,
-    thing: { of: 'channel', id: attempt.channel, words: attempt.channel },
+    resource: { of: 'channel', id: attempt.channel, words: attempt.channel },
     about: facts.filter(Boolean).join(' · '),
     color: outcome === 'ok' ? 'teal' : attempt.outcome === null ? 'blue' : 'orange',
   };
@@ -124,7 +124,7 @@ function deliverySteps(delivery: Delivery, taskId: string): Step[] {
       id: delivery.delivery_id,
       at: delivery.created_at,
       title: `Callback: ${words(state)}`,
-      thing: { of: 'deliveries', id: taskId, words: 'Callback' },
+      resource: { of: 'deliveries', id: taskId, words: 'Callback' },
       about: state === 'retrying' && next !== null ? `${tries}, the next one at ${time(next)}` : tries,
       color: deliveryColors[state],
       ...(state === 'retrying' && { canSendNow: true }),

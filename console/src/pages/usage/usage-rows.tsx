@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { SpendRow } from '../../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
 import { cost, creditsCell, margin, number } from '../../ui/format.ts';
-import { ThingLink } from '../../ui/links.tsx';
+import { ResourceLink } from '../../ui/links.tsx';
 import { Empty } from '../../ui/page.tsx';
 import { words } from '../../ui/format.ts';
 import { amountOf, failedOf, nameIn, type Group, type View } from './usage-view.ts';
@@ -80,7 +80,7 @@ function Name({ group, row }: { group: Group; row: SpendRow }) {
   const ids = { project: row.project_id, model: row.model, key: row.key_id, channel: row.channel && row.channel_id };
   return (
     <span className="nowrap">
-      <ThingLink of={kind} id={kind && ids[kind]} name={nameIn(group, row)} />
+      <ResourceLink of={kind} id={kind && ids[kind]} name={nameIn(group, row)} />
     </span>
   );
 }

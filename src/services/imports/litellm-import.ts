@@ -2,7 +2,7 @@ import type { SourceDatabase, SourceRow } from '../../db/imports/source-database
 import type { ImportedInstallation } from '../../domain/imports/imported.ts';
 
 /** What the readers of the tables share. */
-export interface LitellmScene {
+export interface LitellmImport {
   source: SourceDatabase;
   installation: ImportedInstallation;
   creditValue: number;

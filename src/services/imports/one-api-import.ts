@@ -4,7 +4,7 @@ import type { ImportedInstallation } from '../../domain/imports/imported.ts';
 export type OneApiProgram = 'one-api' | 'new-api';
 
 /** What the readers of the tables share. */
-export interface OneApiScene {
+export interface OneApiImport {
   program: OneApiProgram;
   source: SourceDatabase;
   installation: ImportedInstallation;

@@ -1,10 +1,10 @@
 import type { Statements } from '../database.ts';
 
 /** What operators change by forms and commands, so that two of them may change one at the same time. A model has the version of its entry. */
-export type ThingKind = 'channel' | 'project' | 'callback_secret' | 'key' | 'plan';
+export type ResourceKind = 'channel' | 'project' | 'callback_secret' | 'key' | 'plan';
 
-export interface Thing {
-  kind: ThingKind;
+export interface Resource {
+  kind: ResourceKind;
   /** As the path of a route names it. */
   id: string;
 }
@@ -13,8 +13,8 @@ export interface Thing {
 const digestOf = (members: string): string =>
   `left(encode(sha256(convert_to(jsonb_build_array(${members})::text, 'UTF8')), 'hex'), 16) as version`;
 
-/** `lock` keeps every other change of the thing out until the transaction ends. It locks in the order of those changes: an account before what it pays for. */
-const statements: Readonly<Record<ThingKind, { lock: string; version: string }>> = {
+/** `lock` keeps every other change of the resource out until the transaction ends. It locks in the order of those changes: an account before what it pays for. */
+const statements: Readonly<Record<ResourceKind, { lock: string; version: string }>> = {
   channel: {
     lock: 'select id from channel where id = $1 or name = $1 for update',
     version: `select ${digestOf(`to_jsonb(c) - '{created_at,updated_at,pooled_at}'::text[], (
@@ -44,14 +44,14 @@ const statements: Readonly<Record<ThingKind, { lock: string; version: string }>>
   },
 };
 
-/** The version of a thing: another one whenever an operator has changed it. Null if there is no such thing. */
-export async function readThingVersion(database: Statements, { kind, id }: Thing): Promise<string | null> {
+/** The version of a resource: another one whenever an operator has changed it. Null if there is no such resource. */
+export async function readResourceVersion(database: Statements, { kind, id }: Resource): Promise<string | null> {
   const row = await database.first<{ version: string }>(`version-of-${kind}`, statements[kind].version, [id]);
   return row?.version ?? null;
 }
 
-/** The same in a transaction, until whose end nobody else changes the thing. */
-export async function lockThingVersion(inside: Statements, thing: Thing): Promise<string | null> {
-  await inside.query(`lock-version-of-${thing.kind}`, statements[thing.kind].lock, [thing.id]);
-  return readThingVersion(inside, thing);
+/** The same in a transaction, until whose end no other transaction changes the resource. */
+export async function lockResourceVersion(inside: Statements, resource: Resource): Promise<string | null> {
+  await inside.query(`lock-version-of-${resource.kind}`, statements[resource.kind].lock, [resource.id]);
+  return readResourceVersion(inside, resource);
 }
