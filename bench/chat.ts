@@ -11,7 +11,7 @@ const isQuick = process.argv.includes('--quick');
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? (isQuick ? 3 : 5));
 const secondsPerMeasure = Number(process.env['BENCH_SECONDS'] ?? (isQuick ? 2 : 3));
 const connectionCounts = (process.env['BENCH_CONNECTIONS'] ?? '1,32,128').split(',').map(Number);
-/** Chats that have ended before the first round, because an empty table is nobody's. */
+/** Chats that have ended before the first round, because no installation has an empty table. */
 const endedChats = Number(process.env['BENCH_HISTORY'] ?? 100_000);
 const keyCount = 64;
 const idleAddsMaxMs = 1.5;

@@ -22,21 +22,46 @@ const documents = execFileSync('git', ['ls-files', '--cached', '--others', '--ex
   .trim()
   .split('\n');
 
+/** Most banned words are plain English in a sentence. These are not, in documents and in comments; a name in backticks may be one. */
+const vague = [
+  { words: /(?<!`)\bwhoever\b/gi, say: reasons.get('whoever') },
+  { words: /(?<!`)\bnobody\b/gi, say: reasons.get('nobody') },
+  { words: /\bat once\b/gi, say: 'immediately, or at the same time' },
+  { words: /\bwhat there is of it\b/gi, say: 'what it is' },
+  { words: /\bladders?\b/gi, say: reasons.get('ladder') },
+];
+
 const problems = [
-  ...files.flatMap((file) => [...problemsOfName(file), ...problemsInside(file)]),
+  ...files.flatMap((file) => [...problemsOfName(file), ...problemsInside(file), ...problemsOfComments(file)]),
   ...documents.flatMap(problemsOfDocument),
 ];
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
-/** Most banned words are plain English in a sentence. These two are not. */
-function problemsOfDocument(file) {
-  const lines = readFileSync(file, 'utf8').split('\n');
+function problemsOfText(file, lines) {
   return lines.flatMap((line, index) =>
-    [...line.matchAll(/\b(?:whoever|ladders?)\b/gi)].map(
-      ([word]) =>
-        `${file}:${index + 1}: "${word}". Say ${reasons.get(word.toLowerCase().replace(/ladders/, 'ladder'))}.`,
+    vague.flatMap(({ words, say }) =>
+      [...line.matchAll(words)].map(([word]) => `${file}:${index + 1}: "${word}". Say ${say}.`),
     ),
+  );
+}
+
+/** The history of released versions stays as it is. */
+function problemsOfDocument(file) {
+  const parts = readFileSync(file, 'utf8').split(/^(?=## \[)/m);
+  const text = (file === 'CHANGELOG.md' ? parts.slice(0, 2) : parts).join('');
+  return problemsOfText(file, text.split('\n'));
+}
+
+/** A comment of SQL may stand in a statement. */
+function problemsOfComments(file) {
+  if (!/[.](ts|tsx|mjs|sql)$/.test(file) || /[/](fixtures|migrations|dumps)[/]|^scripts[/](check-)?words/.test(file))
+    return [];
+  const comment = file.endsWith('.sql') ? /--.*/ : /(?:^|\s)(?:[/][/]|[/][*]|[*]|--)\s.*|[/][*][*].*/;
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return problemsOfText(
+    file,
+    lines.map((line) => comment.exec(line)?.[0] ?? ''),
   );
 }
 

@@ -52,6 +52,6 @@ const refused = [...byLicense].flatMap(([license, list]) =>
   list.filter(({ name }) => !isAccepted(license, name)).map(({ text }) => `${text} is under ${license}`),
 );
 if (refused.length > 0) {
-  process.stderr.write(`Licences that nobody has accepted:\n${refused.join('\n')}\n`);
+  process.stderr.write(`Licences that are not accepted:\n${refused.join('\n')}\n`);
   process.exitCode = 1;
 }

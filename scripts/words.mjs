@@ -95,7 +95,7 @@ export const kept = [
     why: 'A field of the log, a member of `--json`, and a kind of alarm.',
     files: [
       ...['src/services/scheduled-jobs/', 'src/admin/actions/scheduled-jobs.ts', 'console/src/pages/alarm-card.tsx'],
-      'test/main/alarms.test.ts',
+      ...['src/platform/observe/alarms.ts', 'test/main/alarms.test.ts'],
     ],
     names: ['job', 'jobs'],
   },

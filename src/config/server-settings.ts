@@ -208,7 +208,7 @@ export const serverSettings = {
       'POST requests in any 60 seconds of a new key that names no limit of its own; empty: no limit.',
     ),
     inFlightMaxDefault: optionalLimit('KEY_IN_FLIGHT_DEFAULT').describe(
-      'The same for its tasks and chats at once; empty: the limit of its project.',
+      'The same for its tasks and chats that run at the same time; empty: the limit of its project.',
     ),
   }),
   egress: z.object({
@@ -290,7 +290,7 @@ export const serverSettings = {
       'Who gets alarms by mail, separated by commas. The sender is the user of `ALARM_SMTP_URL` if it is an address, else the first of these.',
     ),
     repeatSeconds: seconds('ALARM_REPEAT_SECONDS', 3_600).describe(
-      'An alarm is sent at once, and then at most once in this time, with a count.',
+      'An alarm is sent immediately, and then at most once in this time, with a count.',
     ),
   }),
   worker: z.object({

@@ -72,7 +72,7 @@ export const workSettings = {
       'Reservations and settlements that are grouped into one commit.',
     ),
     waitsMax: fixed('TASK_WAITS_MAX', 2_000).describe(
-      'Requests of one process that wait for tasks or follow their events, beside `HTTP_IN_FLIGHT_MAX`; more are answered at once, with the task as it is.',
+      'Requests of one process that wait for tasks or follow their events, beside `HTTP_IN_FLIGHT_MAX`; more are answered immediately, with the task as it is.',
     ),
     cancelWaitSeconds: fixed('CANCEL_WAIT_SECONDS', 10).describe(
       'How long a cancel request waits for a submit in flight, and for the result of a stop that was not confirmed.',

@@ -35,7 +35,7 @@ const endWatch = watchProcess(deps);
 stopOnSignals(
   async () => {
     health?.stopping();
-    // Both at once: a slow turn of a loop must not let the workers take new activities.
+    // Both at the same time: a slow turn of a loop must not let the workers take new activities.
     draining.abort();
     endWatch();
     workers?.shutdown();

@@ -1,4 +1,4 @@
-/** The callbacks that one process sends at once. A slow receiver takes the slots of its own host and project and no others. */
+/** The callbacks that one process sends at the same time. A slow receiver takes the slots of its own host and project and no others. */
 export interface SendSlots {
   /** Waits a moment for a slot. Resolves with a slot to release after the call, or with the seconds until it is worth asking again. */
   enter(projectId: string, host: string): Promise<SendSlot | { kind: 'busy'; waitSeconds: number }>;

@@ -15,7 +15,7 @@ const pauseMaxMs = 2_000;
 /**
  * Repeats a write that must not be lost: what a provider gave is paid for and may come only once. The write must be safe to repeat: a
  * fencing token or the id of the request protects it, because the answer to an earlier try may have been lost after its commit.
- * Rejects with the last error once `leftMs` is 0 or less, and at once with an error that a repetition cannot mend.
+ * Rejects with the last error once `leftMs` is 0 or less, and immediately with an error that a repetition cannot mend.
  */
 export async function keepWriting<T>(
   write: () => Promise<T>,

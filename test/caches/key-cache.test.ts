@@ -80,7 +80,7 @@ describe('the cache of keys', () => {
   });
 });
 
-/** The same database, with the number of statements that began and that ran at once. */
+/** The same database, with the number of statements that began and that ran at the same time. */
 function countStatements(real: Database) {
   const statements = { total: 0, running: { now: 0, max: 0 } };
   const counting = Object.create(real) as Database;

@@ -100,7 +100,7 @@ export const creditActions: readonly Action[] = [
       await visit.open(`/projects/${shop.projectId}`);
       await save({ Overdraft: '5000' }, 'Changed the overdraft and the alerts.');
       await visit.page.getByText(/^5,000 · \$\d+\.\d+$/).waitFor();
-      await save({ 'Alert at': '10%, 90' }, 'The thresholds tell nobody until');
+      await save({ 'Alert at': '10%, 90' }, 'Crossed thresholds are not reported until');
       await save(
         { 'Alert URL': alertUrl, 'Alert mail': 'ops@example.com, cfo@example.com' },
         'No mail is sent until ALARM_SMTP_URL is set.',

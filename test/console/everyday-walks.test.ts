@@ -9,7 +9,7 @@ const efforts: Record<string, Effort> = {};
 
 beforeAll(async () => {
   opened = await openConsole();
-  // The address of the console is the only one that a person types. Nobody is signed in yet.
+  // The address of the console is the only one that a person types. The browser is not signed in yet.
   await opened.visit.open('/overview');
 });
 afterAll(async () => {

@@ -269,7 +269,7 @@ async function textOf(download: { createReadStream(): Promise<NodeJS.ReadableStr
   return text;
 }
 
-/** More rows than each list shows at once. The books have no part in them. */
+/** More rows than each list shows on one page. The books have no part in them. */
 async function addRows(database: Scene['gateway']['database'], { shop }: Scene['stage']): Promise<void> {
   const ofShop = `'${shop.projectId}', '${shop.keyId}'`;
   const count = 60;

@@ -53,7 +53,7 @@ const delivered = ({ tasks }: Stage): string => `/tasks/${tasks.delivered}`;
 const website = { path: studio, opener: 'Actions for Website' };
 const sandbox = { path: at('/channels'), opener: 'Actions for sandbox-a' };
 
-/** Every dialog that a page offers at once. Those that follow an answer are walked with it. */
+/** Every dialog that a page offers without a further click. Those that follow an answer are walked with it. */
 export const dialogViews: readonly DialogView[] = [
   { name: 'alarm-silence', path: at('/overview'), opener: /^Silence for …: sandbox-c-kling/, role: 'operator' },
   { name: 'alarm-unsilence', path: at('/overview'), opener: /^End the silence/, role: 'operator' },

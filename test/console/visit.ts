@@ -31,7 +31,7 @@ export interface Visit {
   picture(name: string): Promise<void>;
   /** What is wrong with the pictures. */
   problems: string[];
-  /** Errors of scripts, what the policy of the page refused, and answers with an error that nobody expected. */
+  /** Errors of scripts, what the policy of the page refused, and answers with an error that no test expected. */
   complaints: string[];
   /** Reads that a loaded machine refused with 503 and that the console, which asks again, has no answer to yet. */
   refusedReads: Set<string>;

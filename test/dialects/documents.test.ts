@@ -350,7 +350,7 @@ it('is taken with megabytes of pictures, and with streams that unpack to far mor
   for (const [more, key, status] of [
     [bomb, apiKey, 200],
     [photo, poor, 200],
-    // Nobody knows what the bomb holds, so it is held for as the whole context.
+    // What the bomb holds is unknown, so it is held for as the whole context.
     [bomb, poor, 402],
   ] as const) {
     const data = assembled([more, pdf({ pages: PAGES })]).toString('base64');

@@ -12,7 +12,7 @@ describe('docs/CONFIGURATION.md', () => {
   it('describes at most 100 settings, each under a name of its own and with its purpose', () => {
     const names = settings.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    // The cap does not rise with the number: a new setting takes the place of one that nobody tunes, which becomes a fixed number.
+    // The cap does not rise with the number: a new setting takes the place of one that is never tuned, which becomes a fixed number.
     expect(names.length).toBeLessThanOrEqual(100);
     expect(settings.filter(({ purpose }) => purpose === '')).toEqual([]);
     const document = settingsDocument();

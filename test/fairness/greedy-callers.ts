@@ -52,7 +52,7 @@ function call(
   const text = body && bytesOf(body);
   const again = (status: number): void => {
     seen[status] = (seen[status] ?? 0) + 1;
-    // A client that is refused at once comes back after some milliseconds: without a pause it would be this program that takes the cores.
+    // A client that is refused immediately comes back after some milliseconds: without a pause it would be this program that takes the cores.
     if (status === 200 && readPauseMs === 0) next();
     else setTimeout(next, status === 200 ? readPauseMs : refusedPauseMs);
   };

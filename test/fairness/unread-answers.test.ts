@@ -9,7 +9,7 @@ import { UnreadConnections } from './unread-connections.ts';
 
 /** A quarter of what `docker-compose.yml` gives an API server: a process takes 180 MB before its first request. */
 const peakBytesMax = 400_000_000;
-/** The kernel takes less of a connection that nobody reads. */
+/** The kernel takes less of a connection that the client does not read. */
 const kernelBytesMax = 5_000_000;
 const pipelinedMax = 90;
 

@@ -103,7 +103,7 @@ function startLoad(gateway: Gateway, apiKey: string) {
       },
       body: JSON.stringify(body),
     });
-  /** By requests that wait for the end. An API server that stops answers them at once. */
+  /** By requests that wait for the end. An API server that stops answers them immediately. */
   const waitForEnd = async (taskId: string): Promise<string | null> => {
     for (;;) {
       const { status, body } = await gateway.get(apiKey, `/api/v1/tasks/${taskId}?wait=30`);

@@ -144,7 +144,7 @@ describe('a chat', () => {
   it('has the statement of a batch in its own trace, with a link to the trace of the first member', async () => {
     const clients = Array.from({ length: 24 }, aClient);
     const port = Number(new URL(gateway.baseUrl).port);
-    // The server finds all of them at once, also where a machine opens one connection after another.
+    // The server finds all of them together, also where a machine opens one connection after another.
     await gateway.kill('api-1', 'SIGSTOP');
     try {
       const answers = clients.map(({ headers }) => gateway.create(project.apiKey, chatRoute, chat, { headers }));

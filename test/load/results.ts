@@ -27,7 +27,7 @@ export interface Peak {
   route: string;
   /** Of one answer. */
   answerBytes: number;
-  /** Of the whole process, while nobody reads the answers. */
+  /** Of the whole process, while the clients do not read the answers. */
   peakBytes: number;
 }
 

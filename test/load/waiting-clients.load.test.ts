@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
-/** Waits for 1,000 tasks at once on this API server. */
+/** Waits for 1,000 tasks at the same time on this API server. */
 async function waitForAll(baseUrl: string): Promise<void> {
   const { projectId, apiKey } = await gateway.project({ credits: 1_000_000 });
   const polls = watchPolls();

@@ -177,7 +177,7 @@ describe('the alarms of two processes', () => {
       await flushAlarms();
     }
   };
-  /** The webhooks and the mails that one alarm of each process causes, once a later one of a reason that nobody silences has come. */
+  /** The webhooks and the mails that one alarm of each process causes, once a later one of a reason that is not silenced has come. */
   const sentFor = async (reason: AlarmName = 'account'): Promise<[webhooks: number, mails: number]> => {
     const channel = `channel-${(channels += 1)}`;
     await raise(channel, reason);

@@ -39,7 +39,7 @@ interface Vendor {
 
 const same = (fields: readonly ClientField[]) => Object.fromEntries(fields.map((field) => [field, field]));
 const all = (fate: Fate, fields: readonly ClientField[]) => Object.fromEntries(fields.map((field) => [field, fate]));
-/** What nobody but OpenAI and those named below has. */
+/** What only OpenAI and those named below have. */
 const usual = {
   ...all(silent, ['user', 'prompt_cache_key', 'prompt_cache_retention', 'metadata']),
   ...all(named, ['never_heard_of', 'min_p', 'verbosity']),

@@ -23,7 +23,7 @@ export interface GatewayOptions {
   /** How many of each to start; 1 when absent. */
   apis?: number;
   workers?: number;
-  /** False: the channels lead to a port where nobody listens. */
+  /** False: the channels lead to a port where no server listens. */
   sandbox?: boolean;
   /** True: the processes run with the options of Node in production, for a test of their memory. */
   asInProduction?: boolean;

@@ -5,7 +5,7 @@ const ownPorts = new Set<number>();
 
 /**
  * A free port for a server that is told its port before it starts, which this file has not had before. Each worker of
- * Jest has ports of its own below those that `choosePort` gives to any server and the system to connections and to port 0, so that nobody takes it
+ * Jest has ports of its own below those that `choosePort` gives to any server and the system to connections and to port 0, so that no other program takes it
  * before the server does.
  */
 export async function chooseOwnPort(): Promise<number> {

@@ -31,7 +31,7 @@ export interface AttemptFacts {
   errorClass: string | null;
 }
 
-/** The calls made for a task or a chat. The only call of a chat that succeeded at once stands in its ledger entry. */
+/** The calls made for a task or a chat. The only call of a chat that succeeded at the first try stands in its ledger entry. */
 export const attemptsOf = (database: Database, taskId: string): Promise<AttemptFacts[]> =>
   database.query<AttemptFacts>(
     'test-attempts',

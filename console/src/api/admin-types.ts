@@ -1618,7 +1618,7 @@ export interface components {
       /** @description What to do. */
       remedy: string;
       since: number | null;
-      /** @description Who wants no webhook and no mail of it until when. Null if nobody. */
+      /** @description Who wants no webhook and no mail of it until when. Null if it is not silenced. */
       silence: components['schemas']['Silence'] | null;
     };
     AnsweredRequest: {
@@ -1737,7 +1737,7 @@ export interface components {
       } | null;
       /** @description By the catalog. 0 if the call bought nothing. */
       cost_micro_usd: number;
-      /** @description Nobody knows what the call cost: the provider may have billed it. `cost_micro_usd` is 0 then. */
+      /** @description The cost of the call is unknown: the provider may have billed it. `cost_micro_usd` is 0 then. */
       cost_unknown: boolean;
       /**
        * @description Unix seconds.
@@ -2174,7 +2174,7 @@ export interface components {
       /** @description The code of the error. Never what the prompt or the answer says. */
       detail: string | null;
       cost_micro_usd: number;
-      /** @description Nobody knows what the call cost: the provider may have billed it. `cost_micro_usd` is 0 then. */
+      /** @description The cost of the call is unknown: the provider may have billed it. `cost_micro_usd` is 0 then. */
       cost_unknown: boolean;
       /**
        * @description Unix seconds.
@@ -2220,7 +2220,7 @@ export interface components {
       };
       /** @description Of all its calls, by the catalog. */
       cost_micro_usd: number;
-      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
       unknown_costs: number;
       /**
        * @description When its credits were reserved.
@@ -2266,7 +2266,7 @@ export interface components {
       };
       /** @description Of all its calls, by the catalog. */
       cost_micro_usd: number;
-      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
       unknown_costs: number;
       /**
        * @description When its credits were reserved.
@@ -2512,7 +2512,7 @@ export interface components {
       models: string[] | null;
       /** @description POST requests in any 60 seconds. */
       rpm: number | null;
-      /** @description Tasks and chats that may run at once. */
+      /** @description Tasks and chats that may run at the same time. */
       in_flight_max: number | null;
       /** @description Credits over its lifetime. */
       budget: number | null;
@@ -2550,7 +2550,7 @@ export interface components {
       models: string[] | null;
       /** @description POST requests in any 60 seconds. */
       rpm: number | null;
-      /** @description Tasks and chats that may run at once. */
+      /** @description Tasks and chats that may run at the same time. */
       in_flight_max: number | null;
       /** @description Credits over its lifetime. */
       budget: number | null;
@@ -2631,7 +2631,7 @@ export interface components {
       last_at: number | null;
       /** @description How often it was written since it was quiet for a day. */
       count: number | null;
-      /** @description Who wants no webhook and no mail of it until when. Null if nobody. */
+      /** @description Who wants no webhook and no mail of it until when. Null if it is not silenced. */
       silence: components['schemas']['Silence'] | null;
     };
     ListedDelivery: {
@@ -3182,7 +3182,7 @@ export interface components {
       };
       /** @description Of all its calls, by the catalog. */
       cost_micro_usd: number;
-      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
       unknown_costs: number;
       /**
        * @description When its credits were reserved.
@@ -3355,7 +3355,7 @@ export interface components {
       models: string[] | null;
       /** @description POST requests in any 60 seconds. */
       rpm: number | null;
-      /** @description Tasks and chats that may run at once. */
+      /** @description Tasks and chats that may run at the same time. */
       in_flight_max: number | null;
       /** @description Credits over its lifetime. */
       budget: number | null;
@@ -3451,7 +3451,7 @@ export interface components {
         credits: number;
         /** @description Of the calls to providers that began in the range. */
         cost_micro_usd: number;
-        /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+        /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
         unknown_costs: number;
         /** @description The worth of the credits less the cost. */
         margin_micro_usd: number;
@@ -3466,7 +3466,7 @@ export interface components {
         /** @description The part of the output that is hidden reasoning. */
         reasoning_tokens: number;
       };
-      /** @description Calls whose cost nobody knows, and clients that left, are counted from this time on: an earlier release has added up what was before. Null if all are counted. */
+      /** @description Calls whose cost is unknown, and clients that left, are counted from this time on: an earlier release has added up what was before. Null if all are counted. */
       unknown_costs_from: number | null;
     };
     SpendRow: {
@@ -3485,7 +3485,7 @@ export interface components {
       credits: number;
       /** @description Of the calls to providers that began in the range. */
       cost_micro_usd: number;
-      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
       unknown_costs: number;
       /** @description The worth of the credits less the cost. */
       margin_micro_usd: number;
@@ -3527,7 +3527,7 @@ export interface components {
       /** @description Null while the month is rebuilt every day. */
       frozen_at: number | null;
       credit_value_micro_usd: number;
-      /** @description Calls whose cost nobody knows, and clients that left, are counted from this time on: an earlier release has added up what was before. Null if all are counted. */
+      /** @description Calls whose cost is unknown, and clients that left, are counted from this time on: an earlier release has added up what was before. Null if all are counted. */
       unknown_costs_from: number | null;
       data: components['schemas']['SummaryRow'][];
       /** @description The sums of the projects that have each plan now, by its name; those without a plan come last. */
@@ -3543,7 +3543,7 @@ export interface components {
         left_charged: number;
         credits_charged: number;
         cost_micro_usd: number;
-        /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+        /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
         unknown_costs: number;
         margin_micro_usd: number;
         input_tokens: number;
@@ -3567,7 +3567,7 @@ export interface components {
         left_charged: number;
         credits_charged: number;
         cost_micro_usd: number;
-        /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+        /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
         unknown_costs: number;
         margin_micro_usd: number;
         input_tokens: number;
@@ -3601,7 +3601,7 @@ export interface components {
       left_charged: number;
       credits_charged: number;
       cost_micro_usd: number;
-      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
       unknown_costs: number;
       margin_micro_usd: number;
       input_tokens: number;
@@ -3832,7 +3832,7 @@ export interface components {
       attempts_detail: components['schemas']['AttemptDetail'][];
       /** @description Of all its calls. */
       cost_micro_usd: number;
-      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
       unknown_costs: number;
       /** @description What an operator found out about an unknown outcome. */
       resolution: {
@@ -3889,7 +3889,7 @@ export interface components {
       p95_ms: number | null;
       /** @description Of the failed ones: the provider refused the request as invalid, too long or against its content policy. */
       refused: number;
-      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      /** @description Calls whose cost is unknown, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
       unknown_costs: number;
       /** @description Of the failed ones: the client left, charged or not, or canceled. */
       left: number;

@@ -9,7 +9,7 @@ export type Role = Session['role'];
 /** Every page waits for the session, so it says sooner than after the 30 s of `read` that the gateway does not answer. */
 const sessionMsMax = 8_000;
 
-/** The session of this browser; null if nobody is signed in. */
+/** The session of this browser; null without a sign-in. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: () =>

@@ -48,7 +48,7 @@ export const showMoneyAs = (money: CreditMoney): void => {
 /** Millionths of a dollar. Small amounts keep their fractions of a cent. */
 export const usd = (micro: number): string => (Math.abs(micro) < 100_000 ? usdFine : usdShort).format(micro / 1e6);
 
-/** What calls cost, if nobody knows the cost of some of them. Every page says costs by this function. */
+/** What calls cost, if the cost of some of them is unknown. Every page says costs by this function. */
 export function cost(micro: number, unknownCosts: number): string {
   if (unknownCosts === 0) return usd(micro);
   return micro === 0 ? 'Unknown' : `at least ${usd(micro)} · ${number(unknownCosts)} unknown`;

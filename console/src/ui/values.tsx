@@ -18,8 +18,8 @@ export function When({ at, absent = 'Not yet' }: { at: number | null; absent?: s
 export const CountedFrom = ({ at }: { at: number | null }) =>
   at !== null && (
     <Text size="sm" c="dimmed">
-      Calls whose cost nobody knows, and clients that left, are counted from {time(at)} on. The cost of earlier days is
-      at least what is shown.
+      Calls whose cost is unknown, and clients that left, are counted from {time(at)} on. The cost of earlier days is at
+      least what is shown.
     </Text>
   );
 

@@ -159,7 +159,7 @@ export const taskRow = (task: TaskView, owner: TaskOwner | undefined): z.input<t
   request_id: task.requestId,
 });
 
-/** What the calls of a task cost, and how many of them have a cost that nobody knows. */
+/** What the calls of a task cost, and how many of them have an unknown cost. */
 export const callCosts = (attempts: readonly Pick<AttemptDetail, 'costMicroUsd' | 'costUnknown'>[]) => ({
   cost_micro_usd: attempts.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0),
   unknown_costs: attempts.filter(({ costUnknown }) => costUnknown).length,

@@ -66,7 +66,7 @@ export const usage = action({
           left: row.left,
           unknown_costs: row.unknownCosts,
         }));
-        const counted = `Calls whose cost nobody knows are counted from ${time(unknownCostsFrom) ?? ''} on.`;
+        const counted = `Calls whose cost is unknown are counted from ${time(unknownCostsFrom) ?? ''} on.`;
         return table(lines, 'There was no request.') + (unknownCostsFrom === null ? '' : `\n\n${counted}`);
       },
     };

@@ -24,7 +24,7 @@ export const EndedSilence = z.object({ ...silence, changed }).meta({ id: 'EndedS
 
 /** The silence that covers an alarm. */
 export const covering = SilenceSchema.nullable().describe(
-  'Who wants no webhook and no mail of it until when. Null if nobody.',
+  'Who wants no webhook and no mail of it until when. Null if it is not silenced.',
 );
 
 export const ListedAlarmSchema = z

@@ -18,7 +18,7 @@ export const ImportResult = z
       owed: sum.describe('Of these, what projects owe.'),
       without_budget: z.int().describe('Projects that have an overdraft, because they have no budget there.'),
     }),
-    redemptions: z.object({ codes: z.int(), credits: sum }).describe('Codes that nobody has redeemed there.'),
+    redemptions: z.object({ codes: z.int(), credits: sum }).describe('Codes that were not redeemed there.'),
     left_out: z.record(z.string(), z.int()).describe('What has no place here, counted.'),
     notices: z.array(z.object({ kind: z.string(), subject: z.string(), sentence: z.string() })),
     spent: z

@@ -13,7 +13,7 @@ const limits = {
   ip_ranges: z.array(z.string()).nullable().describe('The addresses that may use the key, as CIDRs. Null: any.'),
   models: z.array(z.string()).nullable().describe('Null: every model.'),
   rpm: z.int().nullable().describe('POST requests in any 60 seconds.'),
-  in_flight_max: z.int().nullable().describe('Tasks and chats that may run at once.'),
+  in_flight_max: z.int().nullable().describe('Tasks and chats that may run at the same time.'),
   budget: z.int().nullable().describe('Credits over its lifetime.'),
   budget_daily: z.int().nullable().describe('Credits each day, UTC.'),
   budget_monthly: z.int().nullable().describe('Credits each month, UTC.'),

@@ -151,7 +151,7 @@ export async function findPendingDelivery(database: Database, taskId: string): P
 export interface RedeliveryLimits {
   /** Between two redeliveries of one task. */
   cooldownSeconds: number;
-  /** Redeliveries of one project that run at once; null for any number. */
+  /** Redeliveries of one project that run at the same time; null for any number. */
   perProjectMax: number | null;
 }
 

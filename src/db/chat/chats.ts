@@ -31,7 +31,7 @@ export interface ChatView extends TokenCounts<number | null> {
   /** By adjustments after the charge. */
   creditsGivenBack: number;
   costMicroUsd: number;
-  /** The ended calls whose cost nobody knows, which are not in `costMicroUsd`. */
+  /** The ended calls whose cost is unknown, which are not in `costMicroUsd`. */
   unknownCosts: number;
   startedAt: number;
   /** Null while it runs. */

@@ -59,7 +59,7 @@ export interface SummaryRow extends TokenCounts {
   leftCharged: number;
   creditsCharged: number;
   costMicroUsd: number;
-  /** Calls whose cost nobody knows. */
+  /** Calls whose cost is unknown. */
   unknownCosts: number;
   marginMicroUsd: number;
 }
@@ -71,7 +71,7 @@ export interface MonthlySummary {
   /** Unix seconds; null while the month is rebuilt every day. */
   frozenAt: number | null;
   creditValueMicroUsd: number;
-  /** Unix seconds from which on calls whose cost nobody knows are counted; null if all of the month are. */
+  /** Unix seconds from which on calls whose cost is unknown are counted; null if all of the month are. */
   unknownCostsFrom: number | null;
   rows: SummaryRow[];
 }

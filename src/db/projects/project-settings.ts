@@ -67,7 +67,7 @@ export const updateProjectSettings = (
 const nameOfPlan = async (inside: Statements, planId: string): Promise<string | null> =>
   (await inside.first<{ name: string }>('name-of-plan', 'select name from plan where id = $1', [planId]))?.name ?? null;
 
-/** The id of the plan of a name, which nobody deletes until the transaction ends; null if there is none. */
+/** The id of the plan of a name, which no other transaction deletes until this one ends; null if there is none. */
 const holdPlan = async (inside: Statements, name: string): Promise<string | null> =>
   (await inside.first<{ id: string }>('hold-plan', 'select id from plan where name = $1 for key share', [name]))?.id ??
   null;

@@ -14,7 +14,7 @@ export interface AttemptDetail {
   operation: JsonObject | null;
   /** Our cost of the call by the catalog, in millionths of a dollar; 0 if it bought nothing. */
   costMicroUsd: number;
-  /** Nobody knows what the call cost, which is not in `costMicroUsd`. */
+  /** The cost of the call is unknown and not in `costMicroUsd`. */
   costUnknown: boolean;
   startedAt: number;
   submittedAt: number | null;
@@ -25,7 +25,7 @@ export interface AttemptDetail {
   nextPollAt: number | null;
 }
 
-/** SQL for the cost of a call, and whether nobody knows it once its request has ended (`sql/functions/has_unknown_cost.sql`). */
+/** SQL for the cost of a call, and whether it is unknown once its request has ended (`sql/functions/has_unknown_cost.sql`). */
 export const boughtCost = `bought_cost(outcome, operation, cost_micro_usd)::float8`;
 export const unknownCost = `has_unknown_cost(request_id, outcome, error_class, operation, cost_micro_usd)`;
 

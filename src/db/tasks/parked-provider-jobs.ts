@@ -98,7 +98,7 @@ export async function hastenPoll(database: Database, attemptId: string): Promise
   );
 }
 
-/** Writes the progress of many running tasks at once. It never falls, over the channels of a task too. */
+/** Writes the progress of many running tasks in one statement. It never falls, over the channels of a task too. */
 export async function saveProgress(database: Database, progress: ReadonlyMap<string, number>): Promise<void> {
   await database.query(
     'save-progress',

@@ -88,7 +88,7 @@ export interface ImportedInstallation {
   groupRatios: Map<string, number>;
   /** The group of each owner. */
   groupOf: Map<string, string>;
-  /** Codes that nobody has redeemed. */
+  /** Codes that were not redeemed. */
   redemptions: { id: string; code: string; name: string; credits: number; expiresAt: number | null }[];
   /** What has no counterpart here, counted: `chat logs` → 1,200. */
   leftOut: Map<string, number>;

@@ -14,7 +14,7 @@ export interface AuthenticatedKey {
   models: string[] | null;
   /** Requests per minute. Null means no limit. */
   rpm: number | null;
-  /** Tasks and chats that may run at once. Null means no limit. */
+  /** Tasks and chats that may run at the same time. Null means no limit. */
   inFlightMax: number | null;
   /** The plan of its project. Null: the prices of the catalog. */
   plan: Plan | null;

@@ -124,7 +124,7 @@ export const errorHelp = {
   unknown_operator: {
     when: 'The console: no owner has entered the person who signed in at the identity provider',
     remedy:
-      'Ask an owner to run the command of the message, which names the issuer and the subject. Nobody has a role by default.',
+      'Ask an owner to run the command of the message, which names the issuer and the subject. A person has no role by default.',
   },
   cross_site_request: {
     when: 'The admin API: a page of another site sent the session of the console',

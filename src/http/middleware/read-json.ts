@@ -63,5 +63,5 @@ export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddlew
   };
 }
 
-/** Whether the body itself is wrong. A refusal for lack of memory or time is sent at once. */
+/** Whether the body itself is wrong. A refusal for lack of memory or time is sent immediately. */
 const isRefused = (error: unknown): boolean => error instanceof GatewayError && error.code === 'invalid_json';

@@ -33,7 +33,7 @@ const license = { name: 'Apache 2.0', identifier: 'Apache-2.0' };
 
 const introduction = [
   'Chat, pictures and videos of several providers, billed in credits.',
-  'Send your key as `Authorization: Bearer sk-…`. Chats answer at once. A picture or a video is a task: create it, then poll it or receive a callback.',
+  'Send your key as `Authorization: Bearer sk-…`. Chats answer in the response. A picture or a video is a task: create it, then poll it or receive a callback.',
   'Every error has a `code`; [the list of codes](/docs/errors) says what each means and what to do.',
 ].join('\n\n');
 

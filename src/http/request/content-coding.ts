@@ -50,7 +50,7 @@ export async function unpack(
   return true;
 }
 
-/** Whoever stops reading ends the decoder. */
+/** A reader that stops ends the decoder. */
 async function* pieces(packed: readonly Buffer[], coding: ContentCoding): AsyncGenerator<Buffer> {
   const decoder: AsyncIterable<Buffer> = Readable.from(packed).pipe(decoders[coding](packed[0]));
   try {
@@ -60,7 +60,7 @@ async function* pieces(packed: readonly Buffer[], coding: ContentCoding): AsyncG
   }
 }
 
-/** How much a decoder hands over at once. */
+/** How much a decoder hands over in one piece. */
 const chunkSize = 65_536;
 /** RFC 9659 §3: a window of up to 8 MB. A frame may ask for gigabytes. */
 const zstdWindowLogMax = 23;

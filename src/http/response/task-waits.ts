@@ -14,7 +14,7 @@ export interface Waiting {
 export interface TaskWaits {
   /**
    * A slot for a request that waits, instead of its slot among the requests in flight. Null if too many wait, or the server stops: then the
-   * request is answered at once, with the task as it is.
+   * request is answered immediately, with the task as it is.
    */
   enter(ctx: AppContext): Waiting | null;
   /** Ends all waits, and lets none begin. */

@@ -18,7 +18,7 @@ import { endpoint, type Route } from '../route.ts';
 import { notModified } from './common-descriptions.ts';
 
 /**
- * Answers that one process sends at once. Each may hold a file handle, and in the kernel a few megabytes of a slow reader's socket.
+ * Answers that one process sends at the same time. Each may hold a file handle, and in the kernel a few megabytes of a slow reader's socket.
  */
 const DOWNLOADS_MAX = 500;
 

@@ -12,7 +12,7 @@ const RETRY_AFTER_SECONDS = 2;
 
 /**
  * The task when it has ended, or as it is when the time is over, the client has left, too many requests wait or the server stops. In the last
- * two cases `Retry-After` says when to ask again, because a client that waits asks again at once.
+ * two cases `Retry-After` says when to ask again, because a client that waits asks again immediately.
  */
 export async function waitForEnd(deps: WaitDeps, ctx: AppContext, task: TaskView, seconds: number): Promise<TaskView> {
   if (seconds === 0 || isTerminal(task.status)) return task;

@@ -16,7 +16,7 @@ export const alarmKind = ({ facts }: LoggedAlarm): AlarmKind => ({
 
 const textOf = (fact: unknown): string | undefined => (typeof fact === 'string' ? fact : undefined);
 
-/** Alarms of one kind, as they are sent: the first at once, those that follow as one notice at the end of the period. */
+/** Alarms of one kind, as they are sent: the first immediately, those that follow as one notice at the end of the period. */
 export interface AlarmNotice extends LoggedAlarm {
   count: number;
   /** ISO 8601. */
@@ -46,7 +46,7 @@ interface AlarmGroup {
 }
 
 /**
- * Sends alarms in groups: each name, with its channel, at once and then at most once in `repeatMs`, with a count. Each of the `ways` is tried again a few times; `onLost` is told when it still fails. An alarm for which `isSilenced` resolves to true is not
+ * Sends alarms in groups: each name, with its channel, immediately and then at most once in `repeatMs`, with a count. Each of the `ways` is tried again a few times; `onLost` is told when it still fails. An alarm for which `isSilenced` resolves to true is not
  * sent, and is not counted in a later notice.
  */
 export function createAlarms({
@@ -72,7 +72,7 @@ export function createAlarms({
   };
   const sendUnlessSilenced = async (key: string, group: AlarmGroup, notice: AlarmNotice): Promise<void> => {
     if (await isSilenced(alarmKind(notice))) {
-      // The first alarm after the silence is sent at once.
+      // The first alarm after the silence is sent immediately.
       clearTimeout(group.timer);
       if (groups.get(key) === group) groups.delete(key);
       return;

@@ -1852,7 +1852,7 @@ begin
     and (h.probe_until is null or h.probe_until <= clock_timestamp())
     and (h.probe_project_id is distinct from p_project_id
       or coalesce(greatest(h.unavailable_until, h.probe_until), '-infinity') <= clock_timestamp() - interval '10 seconds'
-      -- Ten minutes, because nobody uses a tripped channel.
+      -- Ten minutes, because no request uses a tripped channel.
       or not exists (select from channel_witness w
                      where w.channel_id = p_channel_id and w.model_id = p_model_id and w.project_id <> p_project_id
                        and w.used_at > clock_timestamp() - interval '10 minutes'));
@@ -2353,7 +2353,7 @@ begin
   end loop;
 
   if unsold_ids <> '{}' then
-    -- Nobody was ever told that these tasks exist: they end as never admitted.
+    -- No client was ever told that these tasks exist: they end as never admitted.
     update task set admission = 'rejected', refusal_code = 'service_unavailable', status = 'failed', completed_at = clock_timestamp(),
       input = null
     where task.id = any (unsold_ids);
@@ -2416,7 +2416,7 @@ begin
     end if;
   end if;
   if unwanted_ids <> '{}' then
-    -- A parked job learns at its next poll that nobody wants it any more.
+    -- A parked job learns at its next poll that it is not wanted any more.
     update attempt a set next_poll_at = clock_timestamp() where a.request_id = any (unwanted_ids) and a.next_poll_at is not null;
   end if;
 
@@ -3687,7 +3687,7 @@ AS $function$
     window w as (order by u.second)
   )
   select greatest(
-    -- Nobody knows when a call ends.
+    -- The end of a call is unknown.
     case when p_running >= p_parallel then 1 else 0 end,
     coalesce((select min(u.second) + 61 - p_second from used u
               where u.all_requests >= p_rpm and u.requests >= u.all_requests + 1 - p_rpm), 0),

@@ -84,7 +84,7 @@ export class BuiltMembers {
     return row !== '' && table !== undefined && (await this.#nullable).has(`${table}.${column}`);
   }
 
-  /** The type of an expression: the server refuses to call with it a function that nobody has, and says which. */
+  /** The type of an expression: the server refuses to call with it a function that does not exist, and says which. */
   #typeOf(text: string, { start, end }: BuiltMember, key: string): Promise<string> {
     const called = `${text.slice(0, start)} no_such_function(${text.slice(start, end)})${text.slice(end)}`;
     const type =

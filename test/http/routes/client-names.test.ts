@@ -56,7 +56,7 @@ function gemini(prefix: string) {
 }
 
 const routes = Object.entries(chats);
-/** An alias of a model of each family: what Claude Code, Gemini CLI and opencode ask for when nobody names a model. */
+/** An alias of a model of each family: what Claude Code, Gemini CLI and opencode ask for when the user names no model. */
 const aliases = {
   'claude-opus-5-5': 'claude-opus-5.5',
   'gemini-3.1-pro-preview': 'gemini-3.1-pro',

@@ -14,7 +14,7 @@ const picture = { model: 'aurora-image-1', prompt: 'a fox' };
 interface MediaRoute {
   path: string;
   body: JsonObject;
-  /** Where the body has an object of the client, and a field in it that nobody knows. */
+  /** Where the body has an object of the client, and a field in it that is unknown. */
   nested: { more: JsonObject; path: string } | null;
   /** Values that would change the price or what is made. */
   refused: JsonObject;

@@ -54,7 +54,7 @@ describe('the name in an untrusted URL', () => {
     ['whose nameserver is broken', 'servfail'],
   ])('%s fails fast with dns', async (_what, reply) => {
     const { egress, url } = await guarded(() => reply);
-    // Two tries of a query that nobody answers take longer.
+    // Two tries of a query without an answer take longer.
     expect(await egress.fetch(url, { ...limits, timeoutMs: 5_000 })).toEqual({ kind: 'failed', reason: 'dns' });
   });
 

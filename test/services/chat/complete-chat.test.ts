@@ -46,7 +46,7 @@ const costOf = async (answer: Answer): Promise<number> => {
   return row?.cost ?? NaN;
 };
 
-/** Tests of chats from the hold to the settlement. A channel that fails must be available again at once. */
+/** Tests of chats from the hold to the settlement. A channel that fails must be available again immediately. */
 describe('completeChat', () => {
   beforeAll(async () => {
     project = await gateway.project({ credits: 10_000 });

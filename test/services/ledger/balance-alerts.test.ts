@@ -175,9 +175,11 @@ describe('the alerts of a balance', () => {
     expect(await events()).toEqual([]);
   });
 
-  it('warn of thresholds that tell nobody', async () => {
+  it('warn of thresholds that have no receiver', async () => {
     const { projectId } = await aProject(10);
-    expect(await set(projectId, '--alert-at', '5')).toMatchObject({ warnings: [expect.stringContaining('nobody')] });
+    expect(await set(projectId, '--alert-at', '5')).toMatchObject({
+      warnings: [expect.stringContaining('not reported')],
+    });
   });
 
   it.each([

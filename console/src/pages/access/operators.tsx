@@ -22,8 +22,8 @@ export function Operators() {
     <Stack>
       <Text c="dimmed" size="sm">
         {options?.oidc === null
-          ? 'Nobody can sign in by an identity provider, because OIDC_ISSUER is not set.'
-          : 'They sign in at the identity provider. Nobody has a role by default.'}
+          ? 'No person can sign in by an identity provider, because OIDC_ISSUER is not set.'
+          : 'They sign in at the identity provider. A person has no role by default.'}
       </Text>
       <Group>
         <Button variant="default" leftSection={<PlusIcon size={16} />} onClick={() => setAdding(true)}>
@@ -39,7 +39,7 @@ export function Operators() {
             rowId={(row) => row.operator_id}
             more={people.more}
             empty={
-              <Empty title="Nobody may sign in by an identity provider yet">
+              <Empty title="No person may sign in by an identity provider yet">
                 A sign-in that is refused shows the issuer and the subject to add.
               </Empty>
             }

@@ -142,7 +142,7 @@ const shown: Record<Measure, (amount: number) => string> = {
 function Controls({ view, search }: { view: View; search: UsageSearch }) {
   const navigate = useNavigate();
   const projectName = useProjectName(view.project);
-  // The zone is in the address, so that the same days are shown to whoever opens it.
+  // The zone is in the address, so that everyone who opens it sees the same days.
   const change = (changes: UsageSearch): void =>
     void navigate({ to: '/usage', search: { ...search, tz: search.tz ?? zoneName(), ...changes } });
   const setDay = (name: 'from' | 'to') => (event: React.ChangeEvent<HTMLInputElement>) => {

@@ -4,7 +4,7 @@
 --
 -- While a submit of the earlier holder may still be under way (no operation yet, before submit_deadline), the fencing token
 -- stays with that holder.
--- Whoever takes a parked job over polls it, so it is parked no longer.
+-- The worker that takes a parked job over polls it, so it is parked no longer.
 -- p_adapter is the adapter that the caller will use: another adapter could not read the operation that this attempt will
 -- have. An operator who changes a channel locks its row `for update`. `for key share` conflicts with that lock only, and thus
 -- neither waits for other attempts nor for an operator who disables the channel.

@@ -19,7 +19,7 @@ begin
     and (h.probe_until is null or h.probe_until <= clock_timestamp())
     and (h.probe_project_id is distinct from p_project_id
       or coalesce(greatest(h.unavailable_until, h.probe_until), '-infinity') <= clock_timestamp() - interval '10 seconds'
-      -- Ten minutes, because nobody uses a tripped channel.
+      -- Ten minutes, because no request uses a tripped channel.
       or not exists (select from channel_witness w
                      where w.channel_id = p_channel_id and w.model_id = p_model_id and w.project_id <> p_project_id
                        and w.used_at > clock_timestamp() - interval '10 minutes'));

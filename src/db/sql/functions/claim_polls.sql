@@ -2,7 +2,7 @@
 -- each project the longest due first. The next poll of a claimed job is due after a tenth of the job's age, at least
 -- p_least_seconds and at most p_most_seconds. It is shortened by up to a tenth at random, so that jobs which are due together do not
 -- stay together. That time is also the lease of this poll: lease_ms is what is left of it.
--- wanted is false once the task has ended. Concurrent callers claim different rows and wait for nobody.
+-- wanted is false once the task has ended. Concurrent callers claim different rows and do not wait.
 -- The index gives the projects of a channel one by one, so the cost grows with the projects and the places, not with the jobs.
 create or replace function claim_polls(p_channel_ids text[], p_places int[], p_least_seconds float8, p_most_seconds float8)
 returns table (attempt_id text, fence text, channel_id text, task_id text, request_id text, operation jsonb, progress int,

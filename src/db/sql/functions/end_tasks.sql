@@ -56,7 +56,7 @@ begin
   end loop;
 
   if unsold_ids <> '{}' then
-    -- Nobody was ever told that these tasks exist: they end as never admitted.
+    -- No client was ever told that these tasks exist: they end as never admitted.
     update task set admission = 'rejected', refusal_code = 'service_unavailable', status = 'failed', completed_at = clock_timestamp(),
       input = null
     where task.id = any (unsold_ids);
@@ -119,7 +119,7 @@ begin
     end if;
   end if;
   if unwanted_ids <> '{}' then
-    -- A parked job learns at its next poll that nobody wants it any more.
+    -- A parked job learns at its next poll that it is not wanted any more.
     update attempt a set next_poll_at = clock_timestamp() where a.request_id = any (unwanted_ids) and a.next_poll_at is not null;
   end if;
 

@@ -1,4 +1,4 @@
--- Ends the grants of an account whose time has come: what is left of them leaves it. The caller has locked the account. Whoever decides about a
+-- Ends the grants of an account whose time has come: what is left of them leaves it. The caller has locked the account. A statement that decides about a
 -- hold calls this first, so no request that begins after the end of a grant is paid by it. Returns the credits that left. Called again, it takes
 -- nothing more. It also adds up the intervals whose requests have all ended.
 create or replace function expire_grants(p_project_id text, p_at timestamptz default clock_timestamp()) returns bigint

@@ -1,4 +1,4 @@
--- Whether nobody knows what a call of an ended request cost: it was sent, and its provider may have billed it. A call of a task has its price from
+-- Whether the cost of a call of an ended request is unknown: it was sent, and its provider may have billed it. A call of a task has its price from
 -- its start, and counts with it once the provider may have taken the job. The price of a chat is known only from its answer, so that of one
 -- that broke off or cannot be read is not. The classes are those by which the outcome of a media submit is unknown
 -- (src/adapters/upstream/classify-outcome.ts).

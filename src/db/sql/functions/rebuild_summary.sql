@@ -4,7 +4,7 @@
 --
 -- A request counts on the day of the ledger entry that ended it: on the channel that won it, or on the last channel tried if
 -- it failed. Revenue is what settle and adjust entries took, each on its own day. Cost is the cost of each attempt, on its
--- own channel, on the day the attempt began, because the provider bills on accept. Costs that nobody knows are counted apart.
+-- own channel, on the day the attempt began, because the provider bills on accept. Unknown costs are counted apart.
 -- Entries younger than the lag wait for the next rebuild, because entries with lower ids may not be committed yet. The cost of
 -- a request waits for the entry that ended it; otherwise the newest requests would show cost without revenue. A frozen day
 -- holds all of its cost.

@@ -1,4 +1,4 @@
--- Counts the calls whose cost nobody knows, of the requests that sum_traffic adds up.
+-- Counts the calls whose cost is unknown, of the requests that sum_traffic adds up.
 create or replace function sum_unknown_costs(p_after bigint, p_through bigint, p_from timestamptz, p_before timestamptz)
 returns table (slot timestamptz, unknown_costs bigint)
 language sql

@@ -65,7 +65,7 @@ export const PredictBody = aliased({
   }).nullish(),
 });
 
-/** The same request as the core route expects it. Only models that make several pictures at once have the field `n`. */
+/** The same request as the core route expects it. Only models that make several pictures in one request have the field `n`. */
 export function toCorePredict({ instances, parameters, leftOut }: PredictRequest, entry: CatalogEntry): JsonObject {
   const { sampleCount, aspectRatio, sampleImageSize, negativePrompt, seed } = parameters ?? {};
   return {

@@ -10,7 +10,7 @@ const shared = {
   name: FunctionName,
   description: z.string().nullish(),
   allowed_callers: z.array(z.literal('direct')).max(1).nullish(),
-  // Every tool is offered at once, because the search for tools is run by the provider.
+  // All tools are offered in the first request, because the search for tools is run by the provider.
   defer_loading: z.boolean().nullish(),
 };
 const FunctionTool = z.strictObject({

@@ -5,7 +5,7 @@ import { alarmOf } from '../../../domain/operators/alarm.ts';
 
 /** The chats of this process whose settlement was never acknowledged, so that their clients received 503 instead of an answer. */
 export interface UndeliveredChats {
-  /** Gives the charge back as soon as the database says whether the settlement was committed. Returns at once. */
+  /** Gives the charge back as soon as the database says whether the settlement was committed. Returns immediately. */
   giveBack(end: ChatSettlement): void;
   /** Tries once more and stops. */
   close(): Promise<void>;

@@ -12,7 +12,7 @@ export interface Collector {
   stop(): Promise<void>;
 }
 
-/** Signals sent at once: as the starter's starts, few enough to leave Temporal to the workflows. */
+/** Signals sent at the same time: as the starter's starts, few enough to leave Temporal to the workflows. */
 const lanesMax = 8;
 /** Further tasks are dropped. Their jobs are polled again, so nothing is lost while Temporal is down. */
 const waitingMax = 5_000;

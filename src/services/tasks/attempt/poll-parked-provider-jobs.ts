@@ -29,11 +29,11 @@ export interface ProviderJobPoller {
 }
 
 /**
- * Polls of one channel at once: half of the connections of its origin (`call-upstream.ts`), which submits need too. A provider that
+ * Polls of one channel at the same time: half of the connections of its origin (`call-upstream.ts`), which submits need too. A provider that
  * answers in three quarters of a second needs them for 20,000 jobs.
  */
 const perChannelMax = 256;
-/** Polls of a process at once: an answer may have some megabytes. A channel may have as many as are free, so several that hang leave some. */
+/** Polls of a process at the same time: an answer may have some megabytes. A channel may have as many as are free, so several that hang leave some. */
 const perWorkerMax = 1_024;
 /** Of each channel, also above that. */
 const perChannelLeast = 4;
@@ -41,7 +41,7 @@ const perChannelLeast = 4;
 const idleMs = 200;
 /** After a claim that filled half of the free slots of a channel, more jobs are due. */
 const backlogMs = 25;
-/** A poll ends this long before its lease, so that no two workers poll a job at once. */
+/** A poll ends this long before its lease, so that no two workers poll a job at the same time. */
 const leaseMarginMs = 200;
 const lateAfterMs = 1_000;
 

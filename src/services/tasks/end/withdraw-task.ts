@@ -9,7 +9,7 @@ const withdrawMs = 3_600_000;
 
 /**
  * Makes sure that a task without an Idempotency-Key whose create failed is not charged: rejects it, or if its credits were reserved by a
- * statement whose answer was lost, cancels it with a refund. Returns at once, and repeats until the database answers.
+ * statement whose answer was lost, cancels it with a refund. Returns immediately, and repeats until the database answers.
  */
 export function withdrawTask(
   deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger'> & { workflows: Pick<Deps['workflows'], 'cancel'> },
