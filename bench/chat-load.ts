@@ -1,4 +1,4 @@
-import { ensureChannel } from '../src/services/channels/ensure-channel.ts';
+import { ensureChannel } from '../packages/dev-stack/src/ensure-channel.ts';
 import { testConfig } from '../test/support/test-config.ts';
 import { createSealer } from '../src/platform/crypto/seal.ts';
 import type { Gateway } from '../test/support/gateway.ts';

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { ensureChannel } from '../../src/services/channels/ensure-channel.ts';
+import { ensureChannel } from '../../packages/dev-stack/src/ensure-channel.ts';
 import { testConfig } from '../support/test-config.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { picture } from '../../packages/sandbox/src/picture.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { ensureChannel } from '../../src/services/channels/ensure-channel.ts';
+import { ensureChannel } from '../../packages/dev-stack/src/ensure-channel.ts';
 import { testConfig } from '../support/test-config.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { clip } from '../../packages/sandbox/src/clip.ts';

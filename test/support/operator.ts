@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { addCredits } from '../../src/services/ledger/add-credits.ts';
 import { createKey } from '../../src/services/projects/create-key.ts';
 import { createProject } from '../../src/services/projects/create-project.ts';
-import { ensureChannel } from '../../src/services/channels/ensure-channel.ts';
+import { ensureChannel } from '../../packages/dev-stack/src/ensure-channel.ts';
 import { testConfig } from './test-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Scope } from '../../src/domain/projects/scope.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { nodeFlagsOf } from '../../src/main/node-flags.ts';
+import { nodeFlagsOf } from '../../packages/dev-stack/src/node-flags.ts';
 
 /** One of our own programs, running as a process of its own. */
 export interface Program {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { nodeFlagsOf } from '../../../src/main/node-flags.ts';
+import { nodeFlagsOf } from './node-flags.ts';
 import { launch, type LaunchedProcess } from './processes/launch.ts';
 import type { Guardian } from './processes/start-guardian.ts';
 import { parseJson } from '../../../src/main/dev-home/json-file.ts';

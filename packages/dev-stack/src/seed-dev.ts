@@ -9,12 +9,12 @@ import { creditValueOf } from '../../../src/services/ledger/credit-value.ts';
 import { creditsAndMoney, creditValueOfNew } from '../../../src/domain/ledger/money.ts';
 import { createKey } from '../../../src/services/projects/create-key.ts';
 import { createProject } from '../../../src/services/projects/create-project.ts';
-import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
+import { ensureChannel } from './ensure-channel.ts';
 import { showProjectSecret } from '../../../src/services/projects/project-secret.ts';
 import { adapterFamilies } from '../../../src/adapters/registry.ts';
 import { liveAdminTokensNamed } from '../../../src/db/operators/admin-tokens.ts';
 import { joinGroups } from '../../../src/db/channels/channel-settings.ts';
-import { projectExists } from '../../../src/db/projects/projects.ts';
+import { findProject } from '../../../src/db/projects/projects.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { SealError } from '../../../src/platform/crypto/seal.ts';
 import { buildDeps } from '../../../src/main/build-deps.ts';
@@ -62,7 +62,7 @@ async function catalogTexts(deps: Deps): Promise<readonly CatalogText[]> {
 
 async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   const remembered = readJsonFile(Secrets, secretsFile);
-  if (remembered && (await projectExists(deps.db, remembered.project_id))) {
+  if (remembered && (await findProject(deps.db, remembered.project_id))) {
     return { ...remembered, webhook_secret: await currentSecret(deps, remembered) };
   }
 

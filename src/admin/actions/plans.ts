@@ -84,12 +84,9 @@ const set = action({
   },
 });
 
-function savedReport(
-  sentence: string,
-  { name: saved, rules: savedRules }: { name: string; rules: PlanRule[] },
-  warnings: string[],
-) {
-  return factsReport(sentence, { name: saved, rules: savedRules }, { shown: { rules: savedRules.length }, warnings });
+function savedReport(sentence: string, saved: { name: string; rules: PlanRule[] }, warnings: string[]) {
+  const about = { name: saved.name, rules: saved.rules };
+  return factsReport(sentence, about, { shown: { rules: about.rules.length }, warnings });
 }
 
 const list = action({

@@ -85,11 +85,6 @@ export const insertProject = (
     await recordAudit(inside, { actor, action: 'projects.create', subject: projectId, before: null, after });
   });
 
-export async function projectExists(database: Database, projectId: string): Promise<boolean> {
-  const { Project } = await loadEntities();
-  return (await (await database.entities()).count(Project, { id: projectId })) > 0;
-}
-
 /** Enables or disables a project; false if it had that status already, null if there is no such project. */
 export const switchProject = (
   database: Database,

@@ -6,7 +6,6 @@ export async function checkFileStore(
   files: Pick<FileStore, 'freeBytes' | 'exists'>,
   ms: number,
 ): Promise<number | null> {
-  const probes = Promise.all([files.freeBytes(), files.exists('probe')]);
-  const answer = await within(ms, probes).catch(() => undefined);
+  const answer = await within(ms, Promise.all([files.freeBytes(), files.exists('probe')])).catch(() => undefined);
   return answer?.[0] ?? null;
 }

@@ -8,7 +8,7 @@ import {
 } from '../../../src/db/chat/chat-ledger.ts';
 import type { ChatView } from '../../../src/db/chat/chats.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { listChats, type ChatFilter } from '../../../src/db/chat/list-chats.ts';
+import { listChats, type ChatFilter } from './list-chats.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { addKey, admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from '../books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../chat-books.ts';

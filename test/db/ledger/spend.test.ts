@@ -3,7 +3,7 @@ import type { Database } from '../../../src/db/database.ts';
 import { foldUsage, sumSpend, type Spend, type SpendRange } from '../../../src/db/ledger/spend.ts';
 import { listOpenDays, rebuildDay } from '../../../src/db/ledger/summaries.ts';
 import { chatEndReasons } from '../../../src/domain/chat/chat-end-reason.ts';
-import { refusalReasons } from '../../../src/domain/ledger/refusal.ts';
+import { refusalReasons } from './refusal-reasons.ts';
 import type { SpendGroup } from '../../../src/domain/ledger/usage-group.ts';
 import { taskErrorTable } from '../../../src/domain/tasks/task.ts';
 import { awayFromMidnight } from '../../support/away-from-midnight.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { commandList, type ListedEntry } from '../../../src/admin/command-list.ts';
-import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
+import { ensureChannel } from '../../../packages/dev-stack/src/ensure-channel.ts';
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
 import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
+import { ensureChannel } from '../../../packages/dev-stack/src/ensure-channel.ts';
 import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { beginAttempt, endAttempt, saveProviderRef } from '../../../src/db/tasks/attempts.ts';

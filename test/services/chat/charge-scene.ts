@@ -8,7 +8,7 @@ import { familyWires, type WireUsage } from '../../support/family-wires.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
 import { testConfig } from '../../support/test-config.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
-import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
+import { ensureChannel } from '../../../packages/dev-stack/src/ensure-channel.ts';
 import { letModelsStream } from './streams.ts';
 import { chatFacts, deliveredTokensOf, type ChatFacts } from './chats.ts';
 

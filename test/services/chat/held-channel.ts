@@ -1,4 +1,4 @@
-import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
+import { ensureChannel } from '../../../packages/dev-stack/src/ensure-channel.ts';
 import { testConfig } from '../../support/test-config.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { completion, goodAnswer, reply, startChatUpstream } from '../../support/chat-upstream.ts';

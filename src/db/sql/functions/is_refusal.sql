@@ -1,5 +1,5 @@
 -- Whether a request was refunded because the provider refused it: as invalid, as too long, or by its content policy. The reasons are those of
--- src/domain/ledger/refusal.ts.
+-- test/db/ledger/refusal-reasons.ts.
 create or replace function is_refusal(p_reason text) returns boolean
 language sql immutable
 as $$

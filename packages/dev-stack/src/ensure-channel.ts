@@ -1,7 +1,7 @@
-import { findChannelNamed, type ChannelRecord } from '../../db/channels/channel-settings.ts';
-import type { Deps } from '../../deps.ts';
-import { addChannel } from './add-channel.ts';
-import { setChannel } from './set-channel.ts';
+import { findChannelNamed, type ChannelRecord } from '../../../src/db/channels/channel-settings.ts';
+import type { Deps } from '../../../src/deps.ts';
+import { addChannel } from '../../../src/services/channels/add-channel.ts';
+import { setChannel } from '../../../src/services/channels/set-channel.ts';
 
 /** Adds a channel of this name, or updates the base URL of the existing one and keeps its other settings. */
 export async function ensureChannel(

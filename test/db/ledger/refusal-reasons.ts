@@ -1,5 +1,5 @@
-import type { RefundReason } from '../chat/chat-end-reason.ts';
-import type { TaskErrorCode } from '../tasks/task.ts';
+import type { RefundReason } from '../../../src/domain/chat/chat-end-reason.ts';
+import type { TaskErrorCode } from '../../../src/domain/tasks/task.ts';
 
 /**
  * The reasons of refunds by which the provider refused the request itself: as invalid, as too long, or by its content policy. Nothing failed then.

@@ -1,7 +1,7 @@
-import type { Page, PageRequest } from '../../domain/page.ts';
-import type { Database } from '../database.ts';
-import { listNewestRequests } from '../requests/list-requests.ts';
-import type { RequestFilter, RequestView } from '../requests/request-filter.ts';
+import type { Page, PageRequest } from '../../../src/domain/page.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { listNewestRequests } from '../../../src/db/requests/list-requests.ts';
+import type { RequestFilter, RequestView } from '../../../src/db/requests/request-filter.ts';
 
 export type ChatFilter = Pick<
   RequestFilter,
