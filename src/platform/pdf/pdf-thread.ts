@@ -3,7 +3,11 @@ import { z } from 'zod';
 import { measurePdf } from './measure-pdf.ts';
 import type { MeasuredPdf } from './pdf-meter.ts';
 
-const PdfThreadRequest = z.object({ id: z.number(), withinMs: z.number(), documents: z.array(z.instanceof(Uint8Array)) });
+const PdfThreadRequest = z.object({
+  id: z.number(),
+  withinMs: z.number(),
+  documents: z.array(z.instanceof(Uint8Array)),
+});
 
 /** What the streams of one request may have, decoded. A document of a thousand pages of text has four million bytes. */
 const DECODED_BYTES_MAX = 64_000_000;
