@@ -53,7 +53,8 @@ function together(combination: 'anyOf' | 'allOf', all: readonly JsonObject[]): J
 
 /** A reference to a definition of the same schema, as the definition. */
 function resolved(part: JsonObject, { $defs, definitions }: JsonObject): JsonObject {
-  const [, list, name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(String(part.$ref)) ?? [];
+  const reference = typeof part.$ref === 'string' ? part.$ref : '';
+  const [, list, name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(reference) ?? [];
   const named = list === '$defs' ? $defs : definitions;
   const found = isObject(named) && Object.hasOwn(named, name) ? named[name] : undefined;
   return isObject(found) ? found : part;
