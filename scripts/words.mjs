@@ -66,16 +66,24 @@ export const kept = [
   {
     why: 'The column `attempt.operation`, and the member `operation` of the admin API.',
     files: [
-      ...['src/db/tasks/', 'src/admin/actions/task-timeline.ts', 'src/admin/schemas/tasks.ts'],
-      ...['test/adapters/families-through-gateway.test.ts', 'test/db/', 'test/load/endless-videos.load.test.ts'],
-      ...['test/main/cli/task', 'test/services/tasks/attempt/', 'src/services/tasks/end/cancel-task.ts'],
+      'src/db/tasks/',
+      'src/admin/actions/task-timeline.ts',
+      'src/admin/schemas/tasks.ts',
+      'test/adapters/families-through-gateway.test.ts',
+      'test/db/',
+      'test/load/endless-videos.load.test.ts',
+      'test/main/cli/task',
+      'test/services/tasks/attempt/',
+      'src/services/tasks/end/cancel-task.ts',
     ],
     names: ['operation'],
   },
   {
     why: 'A label of the metric `tollgate_upstream_request_duration_seconds`.',
     files: [
-      ...['src/platform/observe/metrics.ts', 'src/services/chat/route-chat.ts', 'src/services/tasks/attempt/'],
+      'src/platform/observe/metrics.ts',
+      'src/services/chat/route-chat.ts',
+      'src/services/tasks/attempt/',
       'test/journeys/metrics.test.ts',
     ],
     names: ['operation'],
@@ -94,8 +102,11 @@ export const kept = [
   {
     why: 'A field of the log, a member of `--json`, and a kind of alarm.',
     files: [
-      ...['src/services/scheduled-jobs/', 'src/admin/actions/scheduled-jobs.ts', 'console/src/pages/alarm-card.tsx'],
-      ...['src/platform/observe/alarms.ts', 'test/main/alarms.test.ts'],
+      'src/services/scheduled-jobs/',
+      'src/admin/actions/scheduled-jobs.ts',
+      'console/src/pages/alarm-card.tsx',
+      'src/platform/observe/alarms.ts',
+      'test/main/alarms.test.ts',
     ],
     names: ['job', 'jobs'],
   },
@@ -142,8 +153,11 @@ export const kept = [
   {
     why: 'A member of the answer of `credits adjust`, and a column of the function behind it.',
     files: [
-      ...['src/admin/actions/credits.ts', 'src/admin/schemas/credits.ts', 'src/db/ledger/credits.ts'],
-      ...['console/src/pages/tasks/task-actions.tsx', 'test/main/cli/keys.test.ts'],
+      'src/admin/actions/credits.ts',
+      'src/admin/schemas/credits.ts',
+      'src/db/ledger/credits.ts',
+      'console/src/pages/tasks/task-actions.tsx',
+      'test/main/cli/keys.test.ts',
       'test/services/tasks/end/adopt-result.test.ts',
     ],
     names: ['given'],
