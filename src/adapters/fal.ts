@@ -65,7 +65,7 @@ export function createFal(caller: UpstreamCaller): Adapter {
       const outcome = await call(upstream, { path: `${pathOf(ref)}/status`, signal });
       const is404 = outcome.kind === 'answered' && outcome.status === 404;
       if (is404 && 'json' in outcome.body && answers.error(outcome.body.json)) return { kind: 'ok', value: true };
-      const isStatus = (json: unknown): true | null => answers.state(json) !== 'unnamed' || null;
+      const isStatus = (json: unknown): true | null => answers.state(json) !== 'absent' || null;
       return toSubmit(readMediaOutcome(outcome, isStatus, answers.error));
     },
   };

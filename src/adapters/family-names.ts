@@ -1,4 +1,4 @@
-/** The names of all provider families, for what must not load their adapters. The compiler holds `adapterFamilies` to it. */
+/** The names of all provider families, for code that must not load their adapters. `adapterFamilies` is typed by them, so one that it lacks does not compile. */
 export const familyNames = [
   'fal',
   'openai',

@@ -358,6 +358,13 @@ describe('the counts of a total', () => {
     ['there is no total', counts(32, 9, null, 94), { inputTokens: 32, outputTokens: 103 }],
     ['the total is smaller than its parts', counts(32, 9, 20), { inputTokens: 32, outputTokens: 9 }],
     ['cached tokens are beside the prompt', counts(50, 5, 5_505, 0, 5_450), { inputTokens: 5_500, outputTokens: 5 }],
+    ['they are, in a smaller number than it', counts(100, 10, 160, 0, 50), { inputTokens: 150, outputTokens: 10 }],
+    ['they are, and thoughts too', counts(10, 5, 165, 100, 50), { inputTokens: 60, outputTokens: 105 }],
+    [
+      'thoughts are beside, and as many as cached',
+      counts(100, 10, 160, 50, 50),
+      { inputTokens: 100, outputTokens: 60 },
+    ],
     ['they are, without a total', counts(50, 5, null, 0, 5_450), { inputTokens: 5_500, outputTokens: 5 }],
     ['a prompt of zero tokens is missing', counts(0, 9, 135), { inputTokens: 0, outputTokens: 9 }],
   ])('are told apart where %s', async (_name, { openai, responses }, expected) => {

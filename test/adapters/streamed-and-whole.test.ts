@@ -127,6 +127,13 @@ describe('the arguments of a tool call', () => {
     });
   });
 
+  it('are written once if a server says twice how the answer ends', async () => {
+    const call = chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'look' } }] });
+    const stop = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
+    const pieces = await answers.pieces('openai', `${events(call, stop, stop)}data: [DONE]\n\n`);
+    expect(pieces.flatMap((piece) => (piece.kind === 'tool_call' ? [piece.arguments] : [])).join('')).toBe('{}');
+  });
+
   it.each(['openai', 'anthropic', 'responses'] as const)(
     'stay empty if the answer was cut before them: %s',
     async (family) => {

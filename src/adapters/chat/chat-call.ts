@@ -42,7 +42,7 @@ export const instructionsOf = (messages: readonly ChatMessage[]): Instructions =
 
 /**
  * The messages as turns. Adjacent messages of one role become one turn, because the results of parallel tool calls must be in one
- * turn. A message without parts is left out, unless it has fields of its vendor. `toParts` is called in the order of the messages.
+ * turn. A message without parts is left out, unless it is a system message with fields of its vendor. `toParts` is called in the order of the messages.
  */
 export function toTurns(
   messages: readonly ChatMessage[],
@@ -51,7 +51,8 @@ export function toTurns(
 ): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
-    const role = message.role === 'assistant' ? assistantRole : isSystem(message) ? 'system' : 'user';
+    const otherRole = isSystem(message) ? 'system' : 'user';
+    const role = message.role === 'assistant' ? assistantRole : otherRole;
     const parts = toParts(message);
     const last = turns.at(-1);
     if (parts.length === 0 && !(role === 'system' && message.vendor)) continue;
@@ -73,11 +74,11 @@ interface Turn {
 
 /**
  * The messages for a family whose results of tools are text: the pictures and documents of results follow them in a message of the user. Results of
- * parallel calls stay together. A file that `isTaken` stays in its result.
+ * parallel calls stay together. A file that the family takes in a result (`staysInResult`) stays there.
  */
 export function filesAfterResults(
   messages: readonly ChatMessage[],
-  isTaken: (file: ChatPicture | PdfPart) => boolean = () => false,
+  staysInResult: (file: ChatPicture | PdfPart) => boolean = () => false,
 ): ChatMessage[] {
   const all: ChatMessage[] = [];
   let files: ChatPart[] = [];
@@ -87,7 +88,7 @@ export function filesAfterResults(
   };
   for (const message of messages) {
     if (message.role !== 'tool') flush();
-    const isMoved = (part: ChatPart): boolean => part.type !== 'text' && !isTaken(part);
+    const isMoved = (part: ChatPart): boolean => part.type !== 'text' && !staysInResult(part);
     const moved = message.role === 'tool' ? partsOf(message.content).filter(isMoved) : [];
     if (moved.length === 0) all.push(message);
     else {
@@ -126,6 +127,7 @@ export const fileName = ({ name, title }: PdfPart): string => name ?? title ?? '
 /** The result of a tool as text. A family without a mark for a failed tool is told of the failure in words. */
 export function resultText({ content, isError }: ToolMessage): string {
   const text = textOf(content);
+  // A result that says so by itself begins with it.
   return isError && !/error/i.test(text.slice(0, 100)) ? `Error: ${text}` : text;
 }
 

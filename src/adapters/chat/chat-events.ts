@@ -187,8 +187,8 @@ class ChatEvents implements ChatStream {
       this.#end = this.#unreadable(lack);
       return false;
     }
-    this.#seen.finish = true;
     this.#pieces.push(...this.#ended(piece));
+    this.#seen.finish = true;
     return true;
   }
 
@@ -198,9 +198,9 @@ class ChatEvents implements ChatStream {
     return mustBeWhole(reason) && this.#calls.areCut ? 'the arguments of a tool call were cut' : null;
   }
 
-  /** The last pieces. A call that ends without any arguments has an empty object of them, as in a whole answer. */
+  /** The last pieces. A call that ends without any arguments has an empty object of them, as in a whole answer; some servers say twice how it ends. */
   #ended(piece: Extract<ChatDelta, { kind: 'finish' }>): ChatDelta[] {
-    const isWhole = piece.isCut !== true && mustBeWhole(piece.reason);
+    const isWhole = !this.#seen.finish && piece.isCut !== true && mustBeWhole(piece.reason);
     const empty = isWhole ? this.#calls.withoutText : [];
     return [
       ...empty.map((index) => ({ kind: 'tool_call' as const, index, arguments: '{}' })),

@@ -25,25 +25,41 @@ export function wholeUsage({
   reasoning,
 }: ReportedCounts): ChatUsage | null {
   if (prompt === null && completion === null) return null;
-  const inputTokens = promptWithCache(prompt, cached ?? 0, total === null ? null : total - (completion ?? 0));
+  const promptByTotal = total === null ? null : total - (completion ?? 0);
+  const inputTokens = promptWithCache({ prompt, cached: cached ?? 0, reasoning: reasoning ?? 0, promptByTotal });
   // A prompt of zero tokens is a missing count, so nothing can be taken from the total for it.
-  const rest = total !== null && inputTokens !== null && inputTokens > 0 ? total - inputTokens : null;
+  const completionByTotal = total !== null && inputTokens !== null && inputTokens > 0 ? total - inputTokens : null;
   return {
     inputTokens,
-    outputTokens: completionWithThoughts(completion, reasoning ?? 0, rest),
+    outputTokens: completionWithThoughts(completion, reasoning ?? 0, completionByTotal),
     cachedTokens: cached ?? undefined,
     cacheWriteTokens: cacheWrite ?? undefined,
     reasoningTokens: reasoning ?? undefined,
   };
 }
 
-function promptWithCache(prompt: number | null, cached: number, rest: number | null): number | null {
-  if (prompt === null || prompt <= 0 || cached <= prompt) return prompt;
-  return rest === null ? prompt + cached : Math.max(prompt, rest);
+interface PromptFacts {
+  prompt: number | null;
+  cached: number;
+  reasoning: number;
+  promptByTotal: number | null;
 }
 
-function completionWithThoughts(completion: number | null, reasoning: number, rest: number | null): number | null {
+function promptWithCache({ prompt, cached, reasoning, promptByTotal }: PromptFacts): number | null {
+  if (prompt === null || prompt <= 0) return prompt;
+  const unexplained = promptByTotal === null ? 0 : promptByTotal - prompt;
+  if (cached > prompt) return promptByTotal === null ? prompt + cached : Math.max(prompt, promptByTotal);
+  // What the total has beyond both counts is the cached part if it is as large, and thoughts if they are.
+  const isBeside = cached > 0 && unexplained !== reasoning && [cached, cached + reasoning].includes(unexplained);
+  return isBeside ? prompt + cached : prompt;
+}
+
+function completionWithThoughts(
+  completion: number | null,
+  reasoning: number,
+  completionByTotal: number | null,
+): number | null {
   if (completion === null || completion < 0) return completion;
-  if (rest !== null && (reasoning > completion || completion < rest)) return Math.max(completion, rest);
-  return reasoning > completion ? completion + reasoning : completion;
+  const withThoughts = reasoning > completion ? completion + reasoning : completion;
+  return completionByTotal === null ? withThoughts : Math.max(completion, completionByTotal);
 }

@@ -128,7 +128,7 @@ export function submitResult(
   const read = (json: unknown): Submitted | null => {
     const id = answers.providerJobId(json);
     const state = answers.state(json);
-    const namesState = state !== 'unnamed' && state !== 'unknown';
+    const namesState = state !== 'absent' && state !== 'unknown';
     if (!(id !== undefined && namesState) && answers.error(json, 200) !== null) return null;
     if (id !== undefined && !mayWait) return { providerRef: toProviderRef(id) };
     const end = toEnd(answers.result(json));

@@ -22,7 +22,7 @@ export function namedInputs(
   };
 }
 
-/** All images of a request, the first frame first. */
+/** All images of a request: `image`, which is the first frame of a clip, before the references. */
 export const imagesOf = ({ image, referenceImages = [] }: MediaRequest): MediaInput[] => [
   ...(image ? [image] : []),
   ...referenceImages,

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 export type FormPart =
   { name: string; value: string } | { name: string; fileName: string; type: string; bytes: Buffer };
 
-/** multipart/form-data (RFC 7578). Field names must be our own, because they are not escaped. */
+/** multipart/form-data (RFC 7578). Names, file names and types are not escaped, so they must be our own. */
 export function multipart(parts: readonly FormPart[]): { type: string; bytes: Buffer } {
   const boundary = `tollgate-${randomUUID()}`;
   const pieces = parts.flatMap((part) => {

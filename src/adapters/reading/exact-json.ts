@@ -8,6 +8,7 @@ const longInteger = /(?:^|[:[,\s])-?\d{16,}\s*(?:[,\]}]|$)/;
 export function parseExactly(text: string): unknown {
   // The reviver visits every value, so it runs only for the few answers that need it.
   if (!longInteger.test(text)) return JSON.parse(text);
+  // Node passes `context` with every value; the types of JSON.parse do not know it.
   return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
     const { source } = context ?? {};
     const isRounded = typeof value === 'number' && !Number.isSafeInteger(value);

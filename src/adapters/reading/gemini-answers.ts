@@ -88,7 +88,7 @@ export const veoAnswers: MediaAnswers = {
     isObject(json) && ['name', 'done', 'response', 'error'].some((key) => !isEmpty(json[key])) && !isOnlyError(json)
       ? veo.result(json)
       : null,
-  state: (json) => ('done' in fieldsOf(json) ? veo.state(json) : 'unnamed'),
+  state: (json) => ('done' in fieldsOf(json) ? veo.state(json) : 'absent'),
 };
 
 /** An error of the call and not of the operation, which names itself or says that it is done. */

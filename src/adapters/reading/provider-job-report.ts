@@ -44,7 +44,7 @@ export function resultOf(report: ProviderJobReport): PollResult | null {
     case 'failed':
     case 'canceled':
       return failedProviderJob(`${noun} ended ${named.word} ${report.reason.code}`.trim(), report.reason);
-    case 'unnamed':
+    case 'absent':
       return outputs.length > 0 ? { kind: 'done', outputs } : null;
     case 'succeeded':
       return outputs.length > 0 ? { kind: 'done', outputs } : withoutOutputs(report, json);

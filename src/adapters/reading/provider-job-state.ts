@@ -3,16 +3,16 @@ import { asText } from './fields.ts';
 /** How a job stands. `lost`: the provider does not know it. */
 export type ProviderJobState = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'lost';
 
-/** The state that an answer names. `unnamed`: it has no word for it. `unknown`: a word that the table lacks. */
+/** The state that an answer names. `absent`: it names none. `unknown`: a word that the table lacks. */
 export interface NamedState {
-  state: ProviderJobState | 'unnamed' | 'unknown';
+  state: ProviderJobState | 'absent' | 'unknown';
   /** The word in lower case if it is a plain word, otherwise an empty text. */
   word: string;
 }
 
 /**
- * The words with which providers name the state of a job, from the documents of all families and from what gateways before them
- * send. Any word of this table ends or continues a job of every family, in any case.
+ * The words with which providers name the state of a job, from the documents of all families and from what other gateways in front of
+ * them send. Any word of this table ends or continues a job of every family, in upper or lower case.
  */
 const words: Readonly<Record<ProviderJobState, string>> = {
   queued:
@@ -30,14 +30,15 @@ const states = new Map<string, ProviderJobState>(
   ),
 );
 
-/** Reads the word of a state. `own` has the words that mean something else in this family, in lower case. */
-export function namedState(value: unknown, own: Readonly<Record<string, ProviderJobState>> = {}): NamedState {
+/** Reads the word of a state. `familyWords` has those that mean something else in this family, in lower case. */
+export function namedState(value: unknown, familyWords: Readonly<Record<string, ProviderJobState>> = {}): NamedState {
   const word = (asText(value) ?? '').toLowerCase().replaceAll(/[\s-]+/g, '_');
-  if (word === '') return { state: 'unnamed', word };
-  const state = (Object.hasOwn(own, word) ? own[word] : undefined) ?? states.get(word) ?? 'unknown';
-  return { state, word: /^[\w.]{1,40}$/.test(word) ? word : '' };
+  if (word === '') return { state: 'absent', word };
+  const ofFamily = Object.hasOwn(familyWords, word) ? familyWords[word] : undefined;
+  // Only a plain word is logged and shown.
+  return { state: ofFamily ?? states.get(word) ?? 'unknown', word: /^[\w.]{1,40}$/.test(word) ? word : '' };
 }
 
-/** Whether the job will certainly not change any more. */
+/** Whether the job will certainly not change any more. A lost one is asked for again. */
 export const isOver = (state: NamedState['state']): boolean =>
   state === 'succeeded' || state === 'failed' || state === 'canceled';

@@ -1,11 +1,13 @@
 import type { SourceRow } from '../../db/imports/source-database.ts';
 import type { ImportedKey, KeySecret } from '../../domain/imports/imported.ts';
 import { creditsOfUsd } from '../../domain/imports/source-money.ts';
+import { matchesGlob } from '../../domain/plans/model-pattern.ts';
 import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { metadataOf } from './metadata-of.ts';
 import { teamOwner, userOwner, type LitellmImport } from './litellm-import.ts';
 import { countOne } from './count-one.ts';
-import { amountOf, clipped, columnNumber, secondsOf, columnText, textsOf, truthOf } from './source-values.ts';
+import { amountOf, clipped, columnNumber, columnText, jsonOf, secondsOf, textsOf, truthOf } from './source-values.ts';
 
 const columns = [
   'token',
@@ -30,12 +32,21 @@ const columns = [
   'budget_limits',
 ];
 
-/** The keys of the sessions of LiteLLM's own console. */
+/** LiteLLM's console keeps its login sessions as keys of this team. */
 const dashboardTeam = 'litellm-dashboard';
-const withoutOwner = 'user:';
+/** Owns the keys with neither a team nor a user. */
+const withoutOwner = userOwner('');
+
+/** What only some keys have and no key here can: the column, and what it is. */
+const unreadColumns = {
+  aliases: 'names of its own for models',
+  model_max_budget: 'budgets for single models',
+  budget_limits: 'several budgets beside each other',
+};
 
 /**
- * Keys of LiteLLM, which stores them as their SHA-256. `addOwner` is told of the user of each key without a team, or of none.
+ * Keys of LiteLLM, which stores them as their SHA-256. `addOwner` is called for each key without a known team, with the row of its
+ * user, if there is one.
  */
 export async function readLitellmKeys(
   context: LitellmImport,
@@ -48,8 +59,9 @@ export async function readLitellmKeys(
       countOne(installation.leftOut, 'sessions of the dashboard');
       continue;
     }
-    const name = columnText(row, 'key_alias') || columnText(row, 'key_name') || columnText(row, 'token').slice(0, 12);
     const secret = secretOf(row);
+    const id = idOf(row, secret);
+    const name = columnText(row, 'key_alias') || columnText(row, 'key_name') || id.slice(0, 12);
     if (secret === null) {
       const sentence = 'has a secret that cannot be sent in a header: give its user a new key.';
       installation.notices.push({ kind: 'left_out', subject: `key ${name}`, sentence });
@@ -58,15 +70,15 @@ export async function readLitellmKeys(
     const isOfTeam = teams.has(teamId);
     const ownerId = isOfTeam ? teamOwner(teamId) : users.has(userId) ? userOwner(userId) : withoutOwner;
     if (!isOfTeam) addOwner(ownerId, users.get(userId));
-    // An owner that was refused is named already.
+    // A refused owner has a notice of its own.
     if (!installation.owners.some(({ id }) => id === ownerId)) continue;
     const owner = isOfTeam ? teams.get(teamId) : users.get(userId);
-    const key = toKey(context, row, { ownerId, name, secret, owner });
+    const key = toKey(context, row, { id, ownerId, name, secret, owner });
     if (key) installation.keys.push(key);
   }
 }
 
-/** The proxy has the key itself only of its first versions. */
+/** Only LiteLLM's first versions stored a key in plain text. */
 function secretOf(row: SourceRow): KeySecret | null {
   const token = columnText(row, 'token');
   if (!/^[0-9a-f]{64}$/.test(token)) return isPlausibleApiKey(token) ? { plain: [token] } : null;
@@ -74,7 +86,14 @@ function secretOf(row: SourceRow): KeySecret | null {
   return { sha256: token, prefix: 'sk-', last4 };
 }
 
+/** The digest by which LiteLLM knows a key. A plain secret is never an id, which is stored, shown and logged. */
+function idOf(row: SourceRow, secret: KeySecret | null): string {
+  const token = columnText(row, 'token');
+  return secret !== null && 'sha256' in secret ? token : sha256Hex(token);
+}
+
 interface LitellmKeyFacts {
+  id: string;
   ownerId: string;
   name: string;
   secret: KeySecret;
@@ -85,7 +104,7 @@ interface LitellmKeyFacts {
 function toKey(
   context: LitellmImport,
   row: SourceRow,
-  { ownerId, name, secret, owner }: LitellmKeyFacts,
+  { id, ownerId, name, secret, owner }: LitellmKeyFacts,
 ): ImportedKey | null {
   const shared = context.budgets.get(columnText(row, 'budget_id'));
   const note = (kind: 'check' | 'refused', sentence: string) =>
@@ -106,6 +125,8 @@ function toKey(
   if (smallest('tpm_limit') !== null) check('has a limit of tokens per minute, which a key here cannot have.');
   if (columnText(row, 'project_id') !== '')
     check('belongs to a project inside its team, whose budget is not imported.');
+  for (const [column, what] of Object.entries(unreadColumns))
+    if (Object.keys(jsonOf(row[column]) ?? {}).length > 0) check(`has ${what} (${column}), which are not imported.`);
   const period = columnText(row, 'budget_duration') || (shared ? columnText(shared, 'budget_duration') : '');
   const [usd, spend] = [own('max_budget', amountOf), amountOf(row, 'spend') ?? 0];
   const budgets = budgetsOf({ usd, spend, period }, context.creditValue, check);
@@ -114,7 +135,7 @@ function toKey(
     return null;
   }
   return {
-    id: columnText(row, 'token').slice(0, 64),
+    id,
     ownerId,
     name: clipped(name, 200),
     secret,
@@ -134,7 +155,10 @@ function toKey(
 
 type KeyBudgets = Pick<ImportedKey, 'budget' | 'budgetDaily' | 'budgetMonthly'>;
 
-/** A budget that renews by the day or the month does so here. One with another period takes the next longer one. Null beyond the exact range. */
+/**
+ * A budget that renews by the day or the month does so here. One of less than a day becomes a daily one, and any other a monthly one. Null beyond the
+ * exact range.
+ */
 function budgetsOf(
   { usd, spend, period }: { usd: number | null; spend: number; period: string },
   creditValue: number,
@@ -148,17 +172,18 @@ function budgetsOf(
   const budget = Math.max(0, credits);
   if (period === '') return { ...none, budget };
   const seconds = periodSeconds(period);
-  const isDaily = seconds <= 86_400;
-  if (seconds !== 86_400 && !(seconds >= 28 * 86_400 && seconds <= 31 * 86_400))
+  const isDaily = seconds !== null && seconds <= 86_400;
+  const isMonth = seconds !== null && seconds >= 28 * 86_400 && seconds <= 31 * 86_400;
+  if (seconds !== 86_400 && !isMonth)
     check(`has ${usd} USD every ${period}: here it is a budget of each ${isDaily ? 'day' : 'month'}.`);
   return isDaily ? { ...none, budgetDaily: budget } : { ...none, budgetMonthly: budget };
 }
 
-/** `30s`, `30m`, `24h`, `7d`, `1w`, `1mo`. What cannot be read counts as a month. */
-function periodSeconds(period: string): number {
-  const [, number = '1', unit = 'mo'] = /^(\d+)\s*(s|m|h|d|w|mo)/.exec(period.replace(/^(\d+)mo.*/, '$1mo')) ?? [];
-  const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800, mo: 30 * 86_400 };
-  return Number(number) * (units[unit] ?? 86_400);
+/** `30s`, `30m`, `24h`, `7d`, `1w`, `1mo`. Null for what cannot be read. */
+function periodSeconds(period: string): number | null {
+  const [, number, unit = ''] = /^(\d+)\s*(mo|s|m|h|d|w)/.exec(period) ?? [];
+  const seconds = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800, mo: 30 * 86_400 }[unit];
+  return seconds === undefined ? null : Number(number) * seconds;
 }
 
 /** What both the key and its team or user allow. An empty list allows every model, and so does `all-proxy-models`. */
@@ -166,10 +191,17 @@ function modelsOf(row: SourceRow, owner: SourceRow | undefined, check: (sentence
   const ofOwner = listOf(owner ? textsOf(owner['models']) : []);
   const written = textsOf(row['models']);
   const own = written.includes('all-team-models') ? ofOwner : listOf(written);
-  const both = own === null ? ofOwner : ofOwner === null ? own : own.filter((model) => ofOwner.includes(model));
+  const both = own === null || ofOwner === null ? (own ?? ofOwner) : inBoth(own, ofOwner);
   const globs = both?.filter((model) => model.includes('*')) ?? [];
   if (globs.length > 0) check(`allows ${globs.join(', ')}: name the models with keys set --models.`);
   return both;
+}
+
+/** Each name of one list that a name or a glob of the other allows. */
+function inBoth(some: readonly string[], others: readonly string[]): string[] {
+  const allowed = (models: readonly string[], by: readonly string[]): string[] =>
+    models.filter((model) => by.some((glob) => glob === model || matchesGlob(glob, model)));
+  return [...new Set([...allowed(some, others), ...allowed(others, some)])];
 }
 
 const listOf = (models: readonly string[]): string[] | null => {

@@ -10,7 +10,7 @@ import type { TestDatabase } from '../../support/database.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 import { projectFolder } from '../../support/program.ts';
 import { testConfig } from '../../support/test-config.ts';
-import { loadPostgres } from './load-postgres.ts';
+import { loadPostgres, runSql } from './load-postgres.ts';
 
 const folder = join(projectFolder, 'test/services/imports/fixtures/litellm');
 const dump = join(folder, 'litellm.sql.gz');
@@ -107,6 +107,62 @@ describe('the import of a database of the LiteLLM proxy', () => {
   it('finds nothing to do in a second run, after its keys were used', async () => {
     const nothing = { projects: 0, keys: 0, channels: 0 };
     expect(await done('import', 'litellm', '--from', dump)).toMatchObject({ created: nothing, changed: nothing });
+  });
+});
+
+describe('the import of keys of LiteLLM', () => {
+  const plain = 'sk-plain-0123456789abcdefghijklmnopqrstuv';
+  const changed = (alias: string, values: string): string =>
+    `update "LiteLLM_VerificationToken" set ${values} where key_alias = '${alias}'`;
+  let theirs: TestDatabase;
+  let own: TestHome;
+  let notices: Record<string, unknown>[];
+  beforeAll(async () => {
+    [theirs, own] = await Promise.all([loadPostgres(dump), createTestHome()]);
+    await runSql(theirs.url, [
+      changed('budgeted', `budget_duration = '1mo', model_max_budget = '{"gpt-4o": {"budget_limit": 1}}'`),
+      changed('user', `budget_duration = 'sometimes', budget_limits = '[{"budget_duration": "1d", "max_budget": 1}]'`),
+      changed('team', `models = '{gpt-4o,gpt-5,claude-haiku}'`),
+      `update "LiteLLM_TeamTable" set models = '{gpt-4*,gpt-5}' where team_id = 'team-search'`,
+      changed('ownerless', `token = '${plain}', key_name = null, key_alias = null`),
+    ]);
+    const line = commandLine(() => own.settings);
+    notices = (await line.done('import', 'litellm', '--from', theirs.url))['notices'] as typeof notices;
+  });
+  afterAll(() => Promise.all([theirs?.drop(), own?.drop()]));
+  const keyOf = async (secret = ''): Promise<unknown> =>
+    createKeyCache(own.db, testConfig(own.settings).secrets.keyPeppers, 1).find(secret);
+
+  it('makes a budget of a month of `1mo`, and says what it cannot read of a period', async () => {
+    const budgets = await rowsOf(
+      own.db,
+      `select name, budget_daily is not null as daily, budget_monthly is not null as monthly from api_key
+       where name in ('budgeted', 'user') order by name`,
+    );
+    expect(budgets).toEqual([
+      { name: 'budgeted', daily: false, monthly: true },
+      { name: 'user', daily: false, monthly: true },
+    ]);
+    const about = (subject: string) =>
+      notices.filter((notice) => notice['subject'] === subject).map(({ sentence }) => String(sentence));
+    expect(about('key user').join(' ')).toMatch(/every sometimes.*several budgets/);
+    expect(about('key budgeted').join(' ')).toMatch(/budgets for single models/);
+  });
+
+  it('keeps the models of a key that a glob of its team allows', async () => {
+    expect(await keyOf(keys['team'])).toMatchObject({ models: ['gpt-4o', 'gpt-5'] });
+  });
+
+  it('accepts a key that was stored in plain text, and writes it nowhere', async () => {
+    expect(await keyOf(plain)).not.toBeNull();
+    const written = await rowsOf(
+      own.db,
+      `select 'key' as what from api_key k where k::text like '%${plain.slice(0, 12)}%'
+       union all select 'audit' from audit_entry a where a::text like '%${plain.slice(0, 12)}%'
+       union all select 'item' from import_item i where i::text like '%${plain.slice(0, 12)}%'`,
+    );
+    expect(written).toEqual([]);
+    expect(JSON.stringify(notices)).not.toContain(plain.slice(0, 12));
   });
 });
 

@@ -57,7 +57,7 @@ export function readMessages(body: JsonObject, reading: Reading = strictly): Cha
 /** Reads what a request to count tokens would send to the model. */
 export function readTokenCount(body: JsonObject, reading: Reading = strictly): ChatRequest {
   const { parsed, leftOut } = readBody(CountBody, withoutNulls(body), messagesRules, reading);
-  const { unoffered, ...request } = toRequest(parsed, 1, reading);
+  const { unoffered, ...request } = toRequest(parsed, null, reading);
   return { ...request, ...nonNullFields({ leftOut: leftOut && [...leftOut, ...unoffered] }) };
 }
 
@@ -79,8 +79,12 @@ const withoutNulls = (body: JsonObject): JsonObject =>
 
 type ParsedBody = z.infer<typeof CountBody>;
 
-/** The request, and what is left out of it because it belongs to a tool that the provider runs. */
-function toRequest(parsed: ParsedBody, maxTokens: number, reading: Reading): ChatRequest & { unoffered: string[] } {
+/** The request, and what is left out of it because it belongs to a tool that the provider runs. A count of tokens has no limit of the answer. */
+function toRequest(
+  parsed: ParsedBody,
+  maxTokens: number | null,
+  reading: Reading,
+): ChatRequest & { unoffered: string[] } {
   const { model, system, tool_choice: choice, output_config: output } = parsed;
   const own = new VendorFieldCollector();
   const { context_management } = parsed;
@@ -105,7 +109,7 @@ function toRequest(parsed: ParsedBody, maxTokens: number, reading: Reading): Cha
     model,
     messages: isNonNull(parsed.cache_control) ? markedAtItsEnd(messages, parsed.cache_control) : messages,
     tools,
-    maxTokens,
+    maxTokens: maxTokens ?? 1,
     ...nonNullFields({
       toolChoice,
       parallelToolCalls: choice && choice.type !== 'none' && choice.disable_parallel_tool_use === true ? false : null,
@@ -161,15 +165,15 @@ function readToolChoice(
   );
   if (type === 'tool' || tools.length === 0)
     throw forced[0] === undefined
-      ? refused('tool_choice', 'must name a tool of this request')
+      ? refused('tool_choice', type === 'any' ? 'needs a tool in this request' : 'must name a tool of this request')
       : forcedProviderTool(forced[0]);
   return type === 'any' ? 'required' : type;
 }
 
 /** Anthropic's own rules. Beyond them its models would think less than was asked, or not at all. */
-function checkThinking({ thinking, tool_choice: choice }: ParsedBody, maxTokens: number): void {
+function checkThinking({ thinking, tool_choice: choice }: ParsedBody, maxTokens: number | null): void {
   if (!isNonNull(thinking) || thinking.type === 'disabled') return;
-  if (thinking.type === 'enabled' && thinking.budget_tokens >= maxTokens && maxTokens > 1)
+  if (thinking.type === 'enabled' && maxTokens !== null && thinking.budget_tokens >= maxTokens)
     throw refused('thinking.budget_tokens', 'must be less than max_tokens');
   if (choice?.type === 'any' || choice?.type === 'tool')
     throw refused('tool_choice', 'must not force a tool while thinking is enabled');
