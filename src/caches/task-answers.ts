@@ -35,9 +35,9 @@ const entryBytes = 500;
 
 /**
  * Keeps the answers about ended tasks in the memory of this process, from the second read on: most clients read an ended task once, and
- * answers that are kept from the first read on make that one take 86 µs instead of 76 (23 November 2026). Such an answer changes only by `erase_contents`, `purge_tasks` and
- * `redeliver`, which announce it (`notify_tasks.sql`). Nothing is kept or found while `isCurrent` is false, that is while an
- * announcement may have been missed.
+ * keeping answers from the first read on would make that read take 86 µs instead of 76 (23 November 2026). Such an answer changes only by
+ * `erase_contents`, `purge_tasks` and `redeliver`, which announce it (`notify_tasks.sql`). Nothing is kept or found while `isCurrent` is
+ * false, that is while an announcement may have been missed.
  */
 export function createTaskAnswers(isCurrent: () => boolean): TaskAnswers {
   const kept = new LRUCache<string, Kept>({ maxSize: bytesMax, sizeCalculation: weightOf });

@@ -208,7 +208,7 @@ export const serverSettings = {
       'POST requests in any 60 seconds of a new key that names no limit of its own; empty: no limit.',
     ),
     inFlightMaxDefault: optionalLimit('KEY_IN_FLIGHT_DEFAULT').describe(
-      'The same for its tasks and chats that run at the same time; empty: the limit of its project.',
+      'Tasks and chats of a new key that may run at the same time, if it names no limit of its own; empty: the limit of its project.',
     ),
   }),
   egress: z.object({

@@ -31,7 +31,7 @@ export async function runAhead(orm: MikroORM, texts: readonly string[]): Promise
     try {
       for (const [statement, name] of statements) {
         const isIndex = statement.startsWith('create');
-        // A column is added in one step, and while it waits for its table clients wait behind it.
+        // Adding a column is quick, but while it waits for the table's lock, clients queue behind it.
         await run(`set lock_timeout = ${isIndex ? 0 : 500}`);
         const [built] = await run(`select indisvalid as valid from pg_index where indexrelid = to_regclass('${name}')`);
         // That of a partitioned table cannot be built concurrently: an operator has built it.

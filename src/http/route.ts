@@ -30,7 +30,10 @@ type Endpoint<Shape extends QueryShape, Described extends Description['answers']
     handler: Handler<Shape, AnswerOf<Described>>;
   };
 
-/** Returns the JSON of an answer, or nothing if it has sent bytes or a stream. The condition holds always: by it the compiler keeps literals. */
+/**
+ * Returns the JSON of an answer, or nothing if it has sent bytes or a stream. The condition is always true; it makes the compiler keep
+ * literal types.
+ */
 type Handler<Shape extends QueryShape, Answer> = [Answer] extends [infer Value]
   ? (ctx: AppContext, query: QueryOf<Shape>) => Value | void | Promise<Value | void>
   : never;

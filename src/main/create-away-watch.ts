@@ -1,7 +1,7 @@
 /** A restart takes this long; it needs no alarm. */
 const patienceMs = 15_000;
 const everyMs = 5_000;
-/** What a watched server has for its answer, within one turn. */
+/** The time limit for an answer; shorter than the interval. */
 export const answerWithinMs = 4_000;
 
 interface Watched {

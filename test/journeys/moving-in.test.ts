@@ -12,7 +12,8 @@ const fixture = join(projectFolder, 'test/services/imports/fixtures/new-api/new-
 let gateway: Gateway;
 let folder: string;
 beforeAll(async () => {
-  gateway = await startGateway();
+  // A credit is worth what a fresh installation makes it worth.
+  gateway = await startGateway({ env: { CREDIT_VALUE_MICRO_USD: '1' } });
   folder = mkdtempSync(join(tmpdir(), 'tollgate-moving-'));
 });
 afterAll(async () => {

@@ -9,7 +9,7 @@ export function toAnthropicSchema(schema: JsonObject): JsonObject {
   const supported: JsonObject = {};
   const unsent: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
-    // What matches exactly one alternative matches one of them. There is room for one choice.
+    // `oneOf` becomes `anyOf`, unless the schema already has an `anyOf`.
     const key = name === 'oneOf' && schema.anyOf === undefined ? 'anyOf' : name;
     if (isSupported(key, value)) supported[key] = withSupported(key, value);
     else if (!isLostWithoutHarm(key, value)) unsent.push(`${key}: ${JSON.stringify(value)}`);
@@ -30,7 +30,7 @@ export function toAnthropicSchema(schema: JsonObject): JsonObject {
   };
 }
 
-/** The description is sent with the rest. Of `additionalProperties`, a schema alone says how the members of an object must be. */
+/** What can be left out: the description is sent separately, and a boolean `additionalProperties` says nothing about members. */
 const isLostWithoutHarm = (key: string, value: JsonValue): boolean =>
   key === '$schema' || key === 'description' || (key === 'additionalProperties' && !isObject(value));
 

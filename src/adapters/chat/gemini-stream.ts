@@ -51,7 +51,7 @@ function geminiEnd(word: unknown, hasContent: boolean): FinishReason | FailedAns
   return hasContent ? 'stop' : new FailedAnswer(String(word));
 }
 
-/** The call in a part; undefined if it has none. Null for a call without a name or with other arguments than an object: the answer is none. */
+/** The call in a part; undefined if it has none. Null for a call without a name or with other arguments than an object: the answer is unusable. */
 function toCall(part: EventFields): ToolCall | null | undefined {
   if ((part.functionCall ?? null) === null) return undefined;
   const called = fieldsIn(part.functionCall);

@@ -72,7 +72,7 @@ function withNames(rules: VendorRules, request: UpstreamChat): UpstreamChat {
   return { ...request, parameters: { ...namesOf(rules), ...request.parameters } };
 }
 
-/** How the vendor calls the parameters; null for those that it lacks. 0.01 instead of 0.7 µs a chat (27 November 2026). */
+/** How the vendor calls the parameters; null for those that it lacks. Computed once per vendor: 0.01 instead of 0.7 µs a chat (27 November 2026). */
 const namesOf = computedOnce(({ takes, names = {} }: VendorRules): NonNullable<UpstreamChat['parameters']> => {
   const lacked = unsent.filter((field) => !takes.includes(field));
   return {

@@ -4,8 +4,8 @@ const combinations = ['anyOf', 'oneOf', 'allOf'] as const;
 
 /**
  * The schema of a tool as one object. Anthropic and OpenAI refuse a combination of schemas at the top. The properties of all its parts are
- * offered, and the description says which alternatives there are. A part may be a reference to a definition. What a part combines itself is not
- * offered: references that lead to others could multiply a hostile schema.
+ * offered, and the description says which alternatives there are. A part may be a reference to a definition. Combinations inside a part
+ * are not offered: references that lead to others could multiply a hostile schema.
  */
 export function plainToolSchema(schema: JsonObject): JsonObject {
   if (!combinations.some((key) => Array.isArray(schema[key]))) return schema;
@@ -36,7 +36,7 @@ export function plainToolSchema(schema: JsonObject): JsonObject {
   };
 }
 
-/** All properties. Of one that several have, the schemas are combined: the last one alone would refuse what the others allow. */
+/** All properties. If several parts define one, its schemas are combined: the last one alone would refuse what the others allow. */
 function together(combination: 'anyOf' | 'allOf', all: readonly JsonObject[]): JsonObject {
   const byName = new Map<string, Map<string, JsonValue>>();
   for (const [name, schema] of all.flatMap((properties) => Object.entries(properties))) {

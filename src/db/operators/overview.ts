@@ -58,7 +58,7 @@ export async function readTraffic(database: Database): Promise<TrafficReport> {
 const ownClass = (of: string): string =>
   `case when ${of}.latency_class <= -1000 then -1000 - ${of}.latency_class else ${of}.latency_class end`;
 
-/** What of a day `Traffic` has only as a whole. The failures that are neither were neither a fault nor the wish of the client. */
+/** Parts of the figures of `Traffic`. Failures that are neither `refused` nor `left` are the gateway's or the provider's. */
 export interface TrafficParts {
   /** Failures because the provider refused the request itself. */
   refused: number;

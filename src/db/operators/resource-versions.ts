@@ -13,7 +13,10 @@ export interface Resource {
 const digestOf = (members: string): string =>
   `left(encode(sha256(convert_to(jsonb_build_array(${members})::text, 'UTF8')), 'hex'), 16) as version`;
 
-/** `lock` keeps every other change of the resource out until the transaction ends. It locks in the order of those changes: an account before what it pays for. */
+/**
+ * `lock` keeps every other change of the resource out until the transaction ends. It locks in the order of those changes: an account before
+ * what it pays for.
+ */
 const statements: Readonly<Record<ResourceKind, { lock: string; version: string }>> = {
   channel: {
     lock: 'select id from channel where id = $1 or name = $1 for update',

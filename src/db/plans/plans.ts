@@ -91,7 +91,7 @@ export const deletePlanRow = (
     return { usedBy: [] };
   });
 
-/** Locks the plan of a name, so that until the transaction ends no other one changes it or gives it to a project. */
+/** Locks the plan of a name, so that until the transaction ends no other transaction changes it or gives it to a project. */
 const lockPlan = (inside: Statements, name: string) =>
   inside.first<Pick<Plan, 'planId' | 'rules'>>(
     'lock-plan',

@@ -46,8 +46,9 @@ interface AlarmGroup {
 }
 
 /**
- * Sends alarms in groups: each name, with its channel, immediately and then at most once in `repeatMs`, with a count. Each of the `ways` is tried again a few times; `onLost` is told when it still fails. An alarm for which `isSilenced` resolves to true is not
- * sent, and is not counted in a later notice.
+ * Sends alarms in groups: each name, with its channel, immediately and then at most once in `repeatMs`, with a count. Each of the `ways`
+ * is tried again a few times; `onLost` is told when it still fails. An alarm for which `isSilenced` resolves to true is not sent, and is
+ * not counted in a later notice.
  */
 export function createAlarms({
   repeatMs,

@@ -16,7 +16,7 @@ type ThreadAnswer = z.infer<typeof Measured>['measured'];
 const OWNER_WAITING_MAX = 16;
 const WAITING_MAX = 500;
 const THREAD_MEGABYTES_MAX = 192;
-/** Of the time for an answer. The thread itself gives up after it, so that it is ended only if it hangs. */
+/** The share of the time for an answer in which the thread decodes. It gives up after that, so that it is ended only if it hangs. */
 const DECODING_SHARE = 2 / 3;
 
 interface MeasureRequest {

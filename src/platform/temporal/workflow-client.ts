@@ -113,7 +113,7 @@ export function temporalConnectionOptions({ address, apiKey, tls }: TemporalAcce
  */
 const reconnectPauses = { 'grpc.initial_reconnect_backoff_ms': 200, 'grpc.max_reconnect_backoff_ms': 2_000 };
 
-/** The task has ended in the database by then, so that a client or a sweep need not wait longer. */
+/** The database has already ended the task, so neither a client nor a sweep needs to wait longer. */
 const cancelTimeoutMs = 2_000;
 
 /**

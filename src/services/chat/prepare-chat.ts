@@ -119,7 +119,7 @@ function sizeOf({ at }: PdfPart, measured: MeasuredPdf): PdfPart['size'] {
 }
 
 /**
- * What a family supports of a chat: through the API that a mapping names, and of the chat completions API, with what the vendor that it names
+ * What a family supports of a chat, through the API that a mapping names; for the chat completions API also what the mapping's vendor
  * changes. Undefined if the family has no such API.
  */
 export function supportsOf(

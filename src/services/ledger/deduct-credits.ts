@@ -5,7 +5,7 @@ import type { Credits } from './add-credits.ts';
 
 /**
  * Takes credits out of a project once per reference, for a payment that was refunded or charged back. The balance may become negative. A
- * repeated reference takes nothing; with another amount it throws `OperatorError`, as for an unknown project.
+ * repeated reference takes nothing; with another amount it throws `OperatorError`. An unknown project also throws `OperatorError`.
  */
 export async function deductCredits(
   { db }: Pick<Deps, 'db'>,

@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts';
 import { lockResourceVersion, type Resource } from '../../db/operators/resource-versions.ts';
 import { demandVersion } from '../catalog/entry-version.ts';
 
-/** A resource as somebody has read it, who changes it. */
+/** The version of a resource on which an operator bases a change. */
 export type ReadResource = Resource & { version: string };
 
 /**

@@ -17,7 +17,8 @@ const litellm = z
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway();
+  // A credit is worth what a fresh installation makes it worth.
+  gateway = await startGateway({ env: { CREDIT_VALUE_MICRO_USD: '1' } });
 });
 afterAll(() => gateway?.stop());
 const { done } = commandLine(() => gateway.env);

@@ -12,7 +12,7 @@ as $$
     window w as (order by u.second)
   )
   select greatest(
-    -- The end of a call is unknown.
+    -- When a running call ends is unknown, so wait one second.
     case when p_running >= p_parallel then 1 else 0 end,
     coalesce((select min(u.second) + 61 - p_second from used u
               where u.all_requests >= p_rpm and u.requests >= u.all_requests + 1 - p_rpm), 0),

@@ -1,6 +1,6 @@
 -- Gives back what a settled chat was charged although its answer never reached the client, and frees its idempotency key in the
--- same transaction. The reason is a RefundReason of src/domain/chat/chat-end-reason.ts. Returns the credits given back. An answer that the key has replayed was delivered, so its charge stays.
--- Called again, it returns 0.
+-- same transaction. Returns the credits given back, and 0 if it is called again. An answer that the key has replayed was delivered, so
+-- its charge stays.
 create or replace function return_chat(p_request_id text) returns bigint
 language plpgsql
 set enable_seqscan = off

@@ -11,7 +11,10 @@ const FunctionCall = z.object({
     .optional()
     .describe('Opaque state of Gemini. Send it back with the call.'),
 });
-/** The document names calls of functions alone: an alternative in an answer would break generated clients, and only who offers a custom tool gets one. */
+/**
+ * The document names calls of functions alone: an alternative in an answer would break generated clients, and only a client that offers a
+ * custom tool gets one.
+ */
 const ToolCall: z.ZodType<
   unknown,
   z.input<typeof FunctionCall> | { id: string; type: 'custom'; custom: { name: string; input: string } }

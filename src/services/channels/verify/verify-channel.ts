@@ -36,7 +36,7 @@ export interface ChannelVerification {
   /** What the provider's model list came to, and how many names it has. */
   list: { state: 'complete' | 'incomplete' | 'not_offered' | 'failed'; names: number; detail: string | null };
   mappings: VerifiedMapping[];
-  /** What the real calls cost, in micro-USD: of one whose cost is not known the most that it may have. */
+  /** What the real calls cost, in micro-USD; for a call of unknown cost, its maximum. */
   spent: number;
   ok: boolean;
 }
@@ -134,7 +134,7 @@ async function askEach(
     // Before the call, because calls run side by side.
     spent += ask.costMax;
     const result = await askOnce(deps, channel, one, ask);
-    // Nothing for a call that the provider refused, and more than it might have cost if the provider counts more tokens.
+    // Replace the reserved maximum by the real cost: 0 for a refused call, more than the maximum if the provider counted more tokens.
     spent += result.costMicroUsd - ask.costMax;
     checks.set(one, { request: ask.shown, ...result });
   });

@@ -11,7 +11,7 @@ import { explainChat } from './explain-chat.ts';
 
 /** One call of a chat to a channel. Times are unix seconds. */
 export type ChatCall = Omit<AttemptDetail, OfTasks | 'outcome'> & { outcome: AttemptOutcome | null };
-/** What the rows of the calls for tasks have beside. */
+/** What only the calls of tasks have. */
 type OfTasks = 'code' | 'operation' | 'submittedAt' | 'nextPollAt';
 
 export interface ShownChat {
