@@ -2,11 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { allActions } from '../../src/admin/table.ts';
 import { notInTheConsole } from '../docs/not-in-the-console.ts';
 import { actions } from './actions.ts';
-import { closeByKeyboard, expectReachable, openByKeyboard } from './by-keyboard.ts';
 import { everydayWalks } from './everyday-walks.ts';
 import { expectFlawless, openConsole, signIn, type OpenConsole } from './open-console.ts';
 import { requestOf } from './request-of.ts';
-import { dialogViews, stageViews } from './views.ts';
+import { stageViews } from './views.ts';
 
 let opened: OpenConsole;
 
@@ -18,15 +17,6 @@ beforeAll(async () => {
 afterAll(() => opened.close());
 
 describe('an operator at the console', () => {
-  it.each(dialogViews)('opens and closes the dialog $name by keyboard, in every size and theme', async (view) => {
-    const { visit, stage } = opened;
-    await visit.open(view.path(stage));
-    await openByKeyboard(visit, view);
-    await visit.picture(view.name);
-    await expectReachable(visit, '[role=dialog]');
-    await closeByKeyboard(visit, view);
-  });
-
   it.each(actions)('$promise', async ({ actions, walk }) => {
     const before = opened.visit.changes.length;
     await walk(opened);

@@ -24,7 +24,7 @@ const startsGateway = (path) => readFileSync(path, 'utf8').includes('startGatewa
 const expected = [
   // Browsers: not all of them at the same time.
   [/\/test\/console\/(actions|lists)\./, 100_000],
-  [/\/test\/console\/(jobs|playground)\./, 45_000],
+  [/\/test\/console\/(dialogs|everyday-walks|playground)\./, 45_000],
   [
     /\/test\/(console|services\/(chat\/slow-readers|scheduled-jobs|tasks\/end\/cancel-task)|faults\/failing|dialects\/matrix)/,
     90_000,

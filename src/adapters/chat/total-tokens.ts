@@ -48,10 +48,10 @@ interface PromptFacts {
 function promptWithCache({ prompt, cached, reasoning, promptByTotal }: PromptFacts): number | null {
   if (prompt === null || prompt <= 0) return prompt;
   const unexplained = promptByTotal === null ? 0 : promptByTotal - prompt;
-  if (cached > prompt) return promptByTotal === null ? prompt + cached : Math.max(prompt, promptByTotal);
   // What the total has beyond both counts is the cached part if it is as large, and thoughts if they are.
   const isBeside = cached > 0 && unexplained !== reasoning && [cached, cached + reasoning].includes(unexplained);
-  return isBeside ? prompt + cached : prompt;
+  if (isBeside || (cached > prompt && promptByTotal === null)) return prompt + cached;
+  return cached > prompt ? Math.max(prompt, promptByTotal ?? 0) : prompt;
 }
 
 function completionWithThoughts(

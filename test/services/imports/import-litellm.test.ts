@@ -145,7 +145,7 @@ describe('the import of keys of LiteLLM', () => {
     ]);
     const about = (subject: string) =>
       notices.filter((notice) => notice['subject'] === subject).map(({ sentence }) => String(sentence));
-    expect(about('key user').join(' ')).toMatch(/every sometimes.*several budgets/);
+    expect(about('key user').join(' ')).toMatch(/several budgets.*every sometimes/);
     expect(about('key budgeted').join(' ')).toMatch(/budgets for single models/);
   });
 
