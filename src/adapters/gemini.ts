@@ -230,8 +230,9 @@ const Usage = z.object({
 
 /** A whole answer is the only event of a streamed one. */
 const toReply = (json: unknown) => {
-  const parts = fieldsInEach(fieldsIn(firstFieldsIn(fieldsIn(json)?.candidates)?.content)?.parts);
-  const hasText = parts.some(({ text, thought }) => typeof text === 'string' && thought !== true);
+  const parts = fieldsIn(firstFieldsIn(fieldsIn(json)?.candidates)?.content)?.parts ?? [];
+  if (!Array.isArray(parts)) return null;
+  const hasText = fieldsInEach(parts).some(({ text, thought }) => typeof text === 'string' && thought !== true);
   return replyOfEvents(geminiEvents(toUsage), [json], hasText ? '' : null);
 };
 

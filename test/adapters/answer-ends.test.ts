@@ -240,6 +240,19 @@ describe.each(Object.keys(familyWires) as FamilyName[])('an error inside a 200 o
   });
 });
 
+describe.each(Object.keys(familyWires) as FamilyName[])('an error inside a 200 without a message, of %s', (family) => {
+  it.each<[object, object]>([
+    [{ code: 'insufficient_quota' }, { kind: 'transient', errorClass: 'account' }],
+    [{ code: 429 }, { kind: 'transient', errorClass: 'rate_limit' }],
+    [{ type: 'invalid_request_error' }, { kind: 'refused', clientCode: 'invalid_value' }],
+    [{ code: 'content_policy_violation' }, { kind: 'refused', clientCode: 'content_policy_violation' }],
+    [{ name: 'The safety check crashed.' }, { kind: 'transient' }],
+  ])('is what its code says: %j', async (error, expected) => {
+    expect(await streamed(family, (response) => response.end(event({ error })))).toMatchObject(expected);
+    expect(await whole(family, { error })).toMatchObject(expected);
+  });
+});
+
 describe('an error inside a 200 by the numbers of a vendor', () => {
   const minimax = (code: number) => ({
     choices: null,

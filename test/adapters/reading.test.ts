@@ -125,6 +125,10 @@ describe('the error that a body tells', () => {
     '200',
     'ok',
     'success',
+    'false',
+    'No',
+    'n/a',
+    'NA',
     false,
     null,
     [],
@@ -149,12 +153,19 @@ describe('the error that a body tells', () => {
     [{ code: 200, ok: false, error_code: 1102 }, { codes: ['1102'] }],
     [{ code: 200, error_code: 1102 }, { codes: ['1102'] }],
     [{ code: 1102, success: true }, { codes: ['1102'] }],
+    [{ code: 1102, success: 0 }, { codes: ['1102'] }],
+    [{ success: 0, message: 'It failed.' }, { prose: ['It failed.'] }],
   ])('is found in %j', (body, expected) => {
     expect(problemOf(body)).toMatchObject(expected);
   });
 
-  it('is none in a body that says that all went well', () => {
-    expect(problemOf({ code: 200, success: true, message: 'ok', data: { task_id: 'x' } })).toBeNull();
+  it.each([
+    { code: 200, success: true, message: 'ok' },
+    { code: 0, success: 0 },
+    { code: 0, ok: 0, message: 'It went well.' },
+    { code: '0', success: '0' },
+  ])('is none in a body that says that all went well: %j', (body) => {
+    expect(problemOf({ ...body, data: { task_id: 'x' } })).toBeNull();
   });
 });
 

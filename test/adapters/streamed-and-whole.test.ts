@@ -58,6 +58,14 @@ describe('a tool call without a name', () => {
     ['openai', 'with an empty name', openai({ id: 'a', function: { name: '', arguments: '{}' } })],
     ['responses', 'of a function', responses('function_call', 'arguments')],
     ['responses', 'of a custom tool', responses('custom_tool_call', 'input')],
+    [
+      'responses',
+      'in an item that only ends',
+      {
+        events: event(item('done', 0, { type: 'function_call', call_id: 'a', arguments: '{}' })),
+        whole: response({ type: 'function_call', call_id: 'a', arguments: '{}' }),
+      },
+    ],
     ['anthropic', 'with arguments', { events: events(...block(1, tool)), whole: message(tool) }],
     ['gemini', 'with arguments', gemini({ args: { a: 1 } })],
     ['gemini', 'with an empty name', gemini({ name: '', args: {} })],
@@ -73,6 +81,16 @@ describe('a tool call without a name', () => {
     const nameless = chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments: '{}' } }] });
     const send = `${familyWires.openai.text('half')}${event(nameless)}data: [DONE]\n\n`;
     expect(await answers.streamed('openai', (to) => to.end(send))).toMatchObject({ kind: 'transient' });
+  });
+
+  it('is none if it has an id alone, without a number, after a call', async () => {
+    const call = { id: 'a', function: { name: 'look', arguments: '{"a":1}' } };
+    const empty = (id: string) => chunk({ tool_calls: [{ id, function: { arguments: '' } }] });
+    const send = events(chunk({ tool_calls: [call] }), empty('b'), empty('c')) + done('openai');
+    expect(await answers.streamed('openai', (to) => to.end(send))).toMatchObject({
+      kind: 'ok',
+      value: { toolCalls: [{ id: 'a', name: 'look', arguments: '{"a":1}' }] },
+    });
   });
 
   it('is none if it has nothing at all', async () => {
@@ -94,13 +112,14 @@ describe('the arguments of a tool call', () => {
     const begun = { ...call, arguments: '' };
     return { events: events(item('added', 0, begun), item('done', 0, call)), whole: response(call) };
   };
-  const anthropic = (input: object, ...deltas: object[]): Both => {
+  const responsesAtEnd = (call: object): Both => ({ events: events(item('done', 0, call)), whole: response(call) });
+  const anthropic = (input: unknown, ...deltas: object[]): Both => {
     const tool = { type: 'tool_use', id: 'a', name: 'look', input };
     return { events: events(...block(1, tool, ...deltas)), whole: message(tool) };
   };
-  const gemini = (args: object): Both => ({
-    events: event(parts({ functionCall: { name: 'look', ...args } })),
-    whole: candidate({ functionCall: { name: 'look', ...args } }),
+  const gemini = (args: object, beside: object = {}): Both => ({
+    events: event(parts({ functionCall: { name: 'look', ...args }, ...beside })),
+    whole: candidate({ functionCall: { name: 'look', ...args }, ...beside }),
   });
 
   it.each<[FamilyName, string, Both, string]>([
@@ -112,10 +131,24 @@ describe('the arguments of a tool call', () => {
     ['responses', 'whole at the end alone', responses('{"a":1}'), '{"a":1}'],
     ['anthropic', 'none', anthropic({}), '{}'],
     ['anthropic', 'an empty piece', anthropic({}, { type: 'input_json_delta', partial_json: '' }), '{}'],
+    [
+      'responses',
+      'in an item that only ends',
+      responsesAtEnd({ type: 'function_call', call_id: 'a', name: 'look', arguments: '{"a":1}' }),
+      '{"a":1}',
+    ],
+    [
+      'responses',
+      'of a custom tool in an item that only ends',
+      responsesAtEnd({ type: 'custom_tool_call', call_id: 'a', name: 'look', input: 'x' }),
+      '{"input":"x"}',
+    ],
     ['anthropic', 'whole at the beginning alone', anthropic({ a: 1 }), '{"a":1}'],
+    ['anthropic', 'an empty text', anthropic(''), '{}'],
     ['gemini', 'none', gemini({}), '{}'],
     ['gemini', 'null', gemini({ args: null }), '{}'],
     ['gemini', 'an object', gemini({ args: { a: 1 } }), '{"a":1}'],
+    ['gemini', 'beside a text of null', gemini({ args: { a: 1 } }, { text: null }), '{"a":1}'],
   ])('are the same JSON, streamed and whole: %s, %s', async (family, _what, both, text) => {
     const pieces = await answers.pieces(family, familyWires[family].open(1) + both.events + done(family));
     const written = pieces.map((piece) => (piece.kind === 'tool_call' ? piece.arguments : ''));
@@ -125,6 +158,21 @@ describe('the arguments of a tool call', () => {
       kind: 'ok',
       value: { finishReason: 'tool_calls', toolCalls: [{ name: 'look', arguments: text }] },
     });
+  });
+
+  it.each(['', 'none', null, 7])('come in pieces after %j in the place of an object: anthropic', async (input) => {
+    const tool = { type: 'tool_use', id: 'a', name: 'look', input };
+    const send = events(...block(1, tool, { type: 'input_json_delta', partial_json: '{"a":1}' })) + done('anthropic');
+    const outcome = await answers.streamed('anthropic', (to) => to.end(familyWires.anthropic.open(1) + send));
+    expect(outcome).toMatchObject({ kind: 'ok', value: { toolCalls: [{ name: 'look', arguments: '{"a":1}' }] } });
+  });
+
+  it('make the answer unusable if they are no object and no pieces follow: anthropic', async () => {
+    const tool = { type: 'tool_use', id: 'a', name: 'look', input: 'none' };
+    const send = familyWires.anthropic.open(1) + events(...block(1, tool)) + done('anthropic');
+    const expected = { kind: 'transient', errorClass: 'unreadable' };
+    expect(await answers.streamed('anthropic', (to) => to.end(send))).toMatchObject(expected);
+    expect(await answers.whole('anthropic', message(tool))).toMatchObject(expected);
   });
 
   it('are written once if a server says twice how the answer ends', async () => {
@@ -260,6 +308,7 @@ describe('counts that a later event does not repeat', () => {
     { type: 'message_stop' },
   ];
   const nulls = Object.fromEntries(Object.keys(input).map((name) => [name, null]));
+  const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
   const ofAnthropic = { cachedTokens: 40, cacheWriteTokens: 3, cacheWrite1hTokens: 2 };
 
   it.each<[FamilyName, string, string, object]>([
@@ -271,6 +320,13 @@ describe('counts that a later event does not repeat', () => {
       ofAnthropic,
     ],
     ['anthropic', 'are absent', events(start, ...anthropicEnd({ output_tokens: 20 })), ofAnthropic],
+    ['anthropic', 'are zero', events(start, ...anthropicEnd({ ...zeros, output_tokens: 20 })), ofAnthropic],
+    [
+      'anthropic',
+      'are partly zero',
+      events(start, ...anthropicEnd({ input_tokens: 0, output_tokens: 20 })),
+      ofAnthropic,
+    ],
     [
       'openai',
       'are absent',
@@ -325,6 +381,51 @@ describe('counts that a later event does not repeat', () => {
   });
 });
 
+describe('the count of an answer that went on after it', () => {
+  const counted = (text: string, usageMetadata: object, more: object = {}): object => ({
+    candidates: [{ content: { parts: [{ text }] }, ...more }],
+    usageMetadata,
+  });
+  const stop = { finishReason: 'STOP' };
+
+  it('is not that of the whole answer: gemini', async () => {
+    const first = counted('abc', { promptTokenCount: 10, candidatesTokenCount: 3 });
+    const last = counted('long rest', { promptTokenCount: 10, totalTokenCount: 400 }, stop);
+    expect(await answers.streamed('gemini', (to) => to.end(events(first, last)))).toMatchObject({
+      kind: 'ok',
+      value: { content: 'abclong rest', usage: { inputTokens: 10 }, hasInterimCounts: true },
+    });
+  });
+
+  it('holds if only the reason follows: gemini', async () => {
+    const first = counted('abc', { promptTokenCount: 10, candidatesTokenCount: 3 });
+    const last = { candidates: [stop], usageMetadata: { promptTokenCount: 10 } };
+    const outcome = await answers.streamed('gemini', (to) => to.end(events(first, last)));
+    expect(outcome).toMatchObject({ kind: 'ok', value: { usage: { inputTokens: 10, outputTokens: 3 } } });
+    expect(outcome).not.toHaveProperty('value.hasInterimCounts');
+  });
+});
+
+describe('an answer in an odd form', () => {
+  it('goes on after a part of Gemini that is no list', async () => {
+    const odd = { candidates: [{ content: { parts: { text: 'lost' } } }] };
+    const send = event(odd) + familyWires.gemini.text('all') + done('gemini');
+    const outcome = await answers.streamed('gemini', (to) => to.end(send));
+    expect(outcome).toMatchObject({ kind: 'ok', value: { content: 'all' } });
+  });
+
+  it.each<[string, FamilyName, object, object]>([
+    ['a text of null', 'gemini', candidate({ text: null }, { text: 'all' }), { content: 'all' }],
+    ['a refusal alone', 'openai', chosen({ content: null, refusal: 'No.' }), { refusal: 'No.' }],
+    ['thoughts alone', 'openai', chosen({ content: null, reasoning: 'Red fur.' }), { reasoning: 'Red fur.' }],
+  ])('is taken as a whole: %s, %s', async (_what, family, body, value) => {
+    expect(await answers.whole(family, body)).toMatchObject({ kind: 'ok', value });
+  });
+  function chosen(message: object): object {
+    return { choices: [{ message, finish_reason: null }] };
+  }
+});
+
 describe.each(families)('an error event of %s', (family) => {
   const wire = familyWires[family];
 
@@ -344,6 +445,8 @@ describe.each(families)('an error event of %s', (family) => {
     ['empty', { error: {} }],
     ['false', { error: false }],
     ['none', { error: 'none' }],
+    ['a text of false', { error: 'false' }],
+    ['N/A', { error: 'N/A' }],
   ])('is none if its error is %s', async (_what, error) => {
     const first = JSON.parse(wire.text('all').split('data: ')[1] ?? '') as object;
     const send = wire.open(1) + event({ ...first, ...error }) + done(family);

@@ -18,8 +18,8 @@ interface OpenBlocks {
 interface OpenCall {
   /** Our number of the call: we count the calls alone. */
   index: number;
-  /** The arguments that came with its name. They count if no pieces follow. */
-  input: EventFields;
+  /** The arguments that came with its name, or null if they are no object. They count if no pieces follow. */
+  input: EventFields | null;
   hasPieces: boolean;
 }
 
@@ -83,8 +83,8 @@ function startOfBlock(event: EventFields, blocks: OpenBlocks): ChatDelta[] | nul
     }
     case 'tool_use': {
       const [id, name] = [textIn(block.id), textIn(block.name)];
-      const input = fieldsIn(block.input ?? {});
-      if (name === undefined || blockIndex === undefined || input === null) return null;
+      const input = block.input === '' ? {} : fieldsIn(block.input ?? {});
+      if (name === undefined || blockIndex === undefined) return null;
       const index = calls.size;
       calls.set(blockIndex, { index, input, hasPieces: false });
       return [{ kind: 'tool_call', index, id: callIdOr(id), name, arguments: '' }];
@@ -130,10 +130,11 @@ function thoughtPiece(text: string, blocks: OpenBlocks): ChatDelta[] {
   return [{ kind: 'reasoning', text: separator + text }];
 }
 
-function endOfBlock({ index }: EventFields, blocks: OpenBlocks): ChatDelta[] {
+function endOfBlock({ index }: EventFields, blocks: OpenBlocks): ChatDelta[] | null {
   const blockIndex = indexIn(index) ?? -1;
   const call = blocks.calls.get(blockIndex);
-  if (call && !call.hasPieces) return [{ kind: 'tool_call', index: call.index, arguments: JSON.stringify(call.input) }];
+  if (call && !call.hasPieces)
+    return call.input && [{ kind: 'tool_call', index: call.index, arguments: JSON.stringify(call.input) }];
   const thought = blocks.thoughts.get(blockIndex);
   if (!thought) return [];
   if (thought.signature !== '') return [{ kind: 'signed_thought', thought: { kind: 'anthropic', ...thought } }];
@@ -142,7 +143,10 @@ function endOfBlock({ index }: EventFields, blocks: OpenBlocks): ChatDelta[] {
 }
 
 function endOfMessage(event: EventFields, input: EventFields, toUsage: ToUsage): ChatDelta[] | FailedAnswer | null {
-  const usage = toUsage(mergedFields({ ...input, output_tokens: null }, fieldsIn(event.usage) ?? {}));
+  const before: EventFields = { ...input, output_tokens: null };
+  // Counts do not fall: some servers send zero for what only `message_start` counts.
+  const later = Object.entries(fieldsIn(event.usage) ?? {}).filter(([name, count]) => count !== 0 || !before[name]);
+  const usage = toUsage(mergedFields(before, Object.fromEntries(later)));
   const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
   const delta = fieldsIn(event.delta);
   const reason = finishMeaning(anthropicFinishWords, delta?.stop_reason);

@@ -6,17 +6,15 @@ import type { ChatReply, FinishReason } from '../../domain/chat/chat.ts';
 import { ReplyCollector, toDeltas, type ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { Attempt, Trouble } from '../../domain/channels/upstream.ts';
 import type { CallOutcome } from '../upstream/upstream-request.ts';
-import { fieldsIn } from './event-fields.ts';
 import { ChatStreamBroken, type ChatStream, type TakePieces } from '../channel.ts';
 import {
   classifyChat,
   failedChat,
   FailedAnswer,
   inBandError,
-  mayReportError,
+  reportedError,
   type ReadError,
 } from '../upstream/classify-outcome.ts';
-import { problemOf } from '../reading/problem.ts';
 import { StreamCut, type UpstreamStream } from '../upstream/stream-upstream.ts';
 
 /** Reads the events of one answer in the format of a family. It may keep state between them. */
@@ -215,7 +213,7 @@ class ChatEvents implements ChatStream {
     } catch {
       return this.#unreadable('an event is not JSON');
     }
-    const words = mayReportError(json) ? (this.#readError(json) ?? unknownError(json)) : null;
+    const words = reportedError(json, this.#readError);
     if (words !== null) return new ChatStreamBroken(inBandError(json, words));
     const pieces = this.#reader.read(json);
     if (pieces === null) return this.#unreadable('an unexpected event');
@@ -238,13 +236,6 @@ class ChatEvents implements ChatStream {
     if (lack !== null) throw this.#unreadable(lack);
     await take(this.#ended({ kind: 'finish', reason: 'stop' }));
   }
-}
-
-/** The codes of an error in a form that its family is not known to send; null if the event tells none. */
-function unknownError(json: unknown): string[] | null {
-  const problem = problemOf(json);
-  if (problem) return problem.codes;
-  return fieldsIn(json)?.type === 'error' ? [] : null;
 }
 
 const blocked = (): ChatStreamBroken =>
@@ -291,5 +282,6 @@ export function replyOfEvents(
   if (reader.lacksPart?.()) return null;
   const { hasInterimCounts: _, ...reply } = collector.reply();
   const content = reply.content ?? text;
-  return collector.isFinished || content !== null || reply.toolCalls.length > 0 ? { ...reply, content } : null;
+  const hasWords = content !== null || reply.refusal !== null || reply.reasoning !== undefined;
+  return collector.isFinished || hasWords || reply.toolCalls.length > 0 ? { ...reply, content } : null;
 }

@@ -13,6 +13,7 @@ import { fieldsIn, fieldsInEach, firstFieldsIn, mergedFields, textIn, type Event
 export const geminiEvents = (toUsage: (json: unknown, hasContent: boolean) => ChatReply['usage']): EventReader => {
   let calls = 0;
   let hasContent = false;
+  let hasUncounted = false;
   let counts: EventFields = {};
   return {
     read(json) {
@@ -21,18 +22,18 @@ export const geminiEvents = (toUsage: (json: unknown, hasContent: boolean) => Ch
       const candidate = firstFieldsIn(response.candidates);
       if (!candidate && fieldsIn(response.promptFeedback)?.blockReason) return 'blocked';
       const deltas: ChatDelta[] = [];
-      const parts = fieldsIn(candidate?.content)?.parts ?? [];
-      if (!Array.isArray(parts)) return null;
-      for (const part of fieldsInEach(parts)) {
+      for (const part of fieldsInEach(fieldsIn(candidate?.content)?.parts)) {
         const call = toCall(part);
-        if (call === null || (part.text !== undefined && typeof part.text !== 'string')) return null;
+        if (call === null || typeof (part.text ?? '') !== 'string') return null;
         const delta = call ? { kind: 'tool_call' as const, index: calls, ...call } : toText(part);
         if (call) calls += 1;
         if (delta) deltas.push(delta);
-        if (delta && delta.kind !== 'reasoning') hasContent = true;
+        if (delta && delta.kind !== 'reasoning') hasContent = hasUncounted = true;
       }
       const reported = fieldsIn(response.usageMetadata);
-      if (reported) counts = mergedFields(counts, reported);
+      if ((reported?.candidatesTokenCount ?? null) !== null) hasUncounted = false;
+      // A count from before the last content is none of the whole answer.
+      if (reported) counts = mergedFields(hasUncounted ? { ...counts, candidatesTokenCount: null } : counts, reported);
       const usage = reported && toUsage(counts, hasContent);
       if (usage) deltas.push({ kind: 'usage', usage });
       const end = geminiEnd(candidate?.finishReason, hasContent);

@@ -92,8 +92,8 @@ interface PieceFacts {
 function startsNewCall(current: OpenCall, { id, name, text, hasNumber }: PieceFacts): boolean {
   if (id !== undefined && id === current.providerId) return false;
   if (id !== undefined && current.providerId !== undefined) {
-    // Some servers make up an id for each piece. Its number tells where it belongs.
-    const isContinued = hasNumber && name === undefined && current.name !== undefined;
+    // Some servers make up an id for each piece. Its number tells where it belongs, and a piece of nothing begins no call.
+    const isContinued = name === undefined && (hasNumber ? current.name !== undefined : text === '');
     return !isContinued;
   }
   if (name === undefined || current.name === undefined) return false;

@@ -31,7 +31,7 @@ export const responsesEvents = (): EventReader => {
         case 'response.custom_tool_call_input.delta':
           return calls.piece(event);
         case 'response.output_item.done':
-          return [...thoughts.end(event), ...calls.end(event)];
+          return calls.end(event)?.concat(thoughts.end(event)) ?? null;
         case 'response.completed':
         case 'response.incomplete':
         case 'response.failed':
@@ -98,14 +98,16 @@ class OpenCalls {
     return [pieceOf(call, call.isCustom ? opening + JSON.stringify(text).slice(1, -1) : text)];
   }
 
-  /** The arguments count here if they did not come in pieces. */
-  end(event: EventFields): ChatDelta[] {
+  /** The arguments count here if they did not come in pieces, and so does a call that no event began. */
+  end(event: EventFields): ChatDelta[] | null {
+    const isUnknown = indexIn(event.output_index) !== undefined && !this.#callOf(event);
+    const begun = isUnknown ? this.begin(event) : [];
     const call = this.#callOf(event);
-    if (!call) return [];
+    if (!begun || !call) return begun;
     const item = fieldsIn(event.item);
     if (call.hasPieces) return call.isCustom ? [pieceOf(call, '"}')] : [];
     const custom = JSON.stringify({ input: textIn(item?.input) ?? '' });
-    return [pieceOf(call, call.isCustom ? custom : (textIn(item?.arguments) ?? '{}'))];
+    return [...begun, pieceOf(call, call.isCustom ? custom : (textIn(item?.arguments) ?? '{}'))];
   }
 
   #callOf({ output_index: outputIndex }: EventFields): OpenCall | undefined {

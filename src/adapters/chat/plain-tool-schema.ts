@@ -10,27 +10,25 @@ const combinations = ['anyOf', 'oneOf', 'allOf'] as const;
 export function plainToolSchema(schema: JsonObject): JsonObject {
   if (!combinations.some((key) => Array.isArray(schema[key]))) return schema;
   const { anyOf, oneOf, allOf, ...own } = schema;
-  const parts = (list: JsonValue | undefined): JsonObject[] =>
-    (Array.isArray(list) ? list : []).flatMap((part) => (isObject(part) ? [resolved(part, schema)] : []));
+  // Each part once: thousands of references to one large definition would be read as often.
+  const parts = (list: JsonValue | undefined): JsonObject[] => [
+    ...new Set((Array.isArray(list) ? list : []).flatMap((part) => (isObject(part) ? [resolved(part, schema)] : []))),
+  ];
   const choices = [parts(anyOf), parts(oneOf)].filter((list) => list.length > 0);
   const every = parts(allOf);
-  const required = [
-    ...[own, ...every].flatMap(requiredIn),
-    ...choices.flatMap(([first = {}, ...others]) =>
-      requiredIn(first).filter((name) => others.every((part) => requiredIn(part).includes(name))),
-    ),
-  ];
+  const required = [...[own, ...every].flatMap(requiredIn), ...choices.flatMap(requiredInEach)];
   const descriptionText = [
     ...(typeof own.description === 'string' ? [own.description] : []),
     ...choices.map(
       (list) => `The arguments have one of these sets of properties: ${list.map(outlineOf).join(' or ')}.`,
     ),
   ].join('\n\n');
-  const offered = choices.map((list) => together('anyOf', list.map(propertiesIn)));
+  const offered = together('anyOf', choices.flat().map(propertiesIn));
+  const constraints = [...choices.map(propertiesOfEach), ...[...every, own].map(propertiesIn)];
   return {
     ...own,
     type: 'object',
-    properties: together('allOf', [...offered, ...[...every, own].map(propertiesIn)]),
+    properties: { ...offered, ...together('allOf', constraints) },
     ...(required.length > 0 && { required: [...new Set(required)] }),
     ...(descriptionText !== '' && { description: descriptionText }),
   };
@@ -51,6 +49,13 @@ function together(combination: 'anyOf' | 'allOf', all: readonly JsonObject[]): J
   );
 }
 
+/** The properties that each alternative has. One that only some have is free in the others, so it constrains nothing. */
+const propertiesOfEach = (choice: readonly JsonObject[]): JsonObject => {
+  const all = choice.map(propertiesIn);
+  const entries = Object.entries(together('anyOf', all));
+  return Object.fromEntries(entries.filter(([name]) => all.every((properties) => Object.hasOwn(properties, name))));
+};
+
 /** A reference to a definition of the same schema, as the definition. */
 function resolved(part: JsonObject, { $defs, definitions }: JsonObject): JsonObject {
   const reference = typeof part.$ref === 'string' ? part.$ref : '';
@@ -69,3 +74,8 @@ const propertiesIn = ({ properties }: JsonObject): JsonObject => (isObject(prope
 
 const requiredIn = ({ required }: JsonObject): string[] =>
   Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+
+const requiredInEach = (choice: readonly JsonObject[]): string[] => {
+  const [first = new Set<string>(), ...others] = choice.map((part) => new Set(requiredIn(part)));
+  return [...first].filter((name) => others.every((names) => names.has(name)));
+};

@@ -6,6 +6,7 @@ import { toSubmit, unanswered, type FailedAnswer, type OutcomeVerdict } from '..
 import { onProviderJob } from '../upstream/family-calls.ts';
 import { readMediaOutcome } from './media-outcome.ts';
 import { failedPoll, unreadableReference } from './poll.ts';
+import { unsuccessful } from '../reading/problem.ts';
 import { noOutput } from '../reading/provider-job-report.ts';
 import type { MediaAnswers } from '../reading/media-answers.ts';
 
@@ -107,12 +108,16 @@ const refusedSubmit = (
 
 /** Results that are there count. Without any, an error that the same answer tells decides: null lets the reader of errors have it. */
 const unlessError =
-  (read: ResultReader, { error }: MediaAnswers): ResultReader =>
+  (read: ResultReader, answers: MediaAnswers): ResultReader =>
   (json) => {
     const value = read(json);
     if (Array.isArray(value) && value.length > 0) return value;
-    return error(json, 200) === null ? value : null;
+    return tellsError(json, answers) ? null : value;
   };
+
+/** Whether an answer tells an error. One that only calls itself unsuccessful may still have the id of a job that is paid for. */
+const tellsError = (json: unknown, { error }: MediaAnswers): boolean =>
+  (error(json, 200) ?? [unsuccessful]).join() !== unsuccessful;
 
 /**
  * What the answer to a submit says. A job with an id and a state is accepted. Otherwise an error that the answer tells comes first,
@@ -129,7 +134,7 @@ export function submitResult(
     const id = answers.providerJobId(json);
     const state = answers.state(json);
     const namesState = state !== 'absent' && state !== 'unknown';
-    if (!(id !== undefined && namesState) && answers.error(json, 200) !== null) return null;
+    if (!(id !== undefined && namesState) && tellsError(json, answers)) return null;
     if (id !== undefined && !mayWait) return { providerRef: toProviderRef(id) };
     const end = toEnd(answers.result(json));
     if (id === undefined) return end && { end };

@@ -41,6 +41,10 @@ const proseKeys = [
 ] as const;
 /** Codes of answers that went well. */
 const goodCodes = /^(?:0+|200|20[0-9]|ok|success|succeeded|succeed|none|null)$/i;
+/** Other texts in the place of an error that say that there is none. */
+const noErrors = /^(?:false|no|n\/?a)$/i;
+/** The code of an error of which a body says nothing but `success: false`. */
+export const unsuccessful = 'unsuccessful';
 
 /**
  * The error that a body of any status tells: an `error`, `errors`, `detail` or `base_resp` with something in it, or a code of its own
@@ -57,14 +61,15 @@ export function problemOf(json: unknown): Problem | null {
   const codes = [...new Set(problem.codes.filter((code) => !goodCodes.test(code)))];
   const prose = [...new Set(problem.prose)];
   if (codes.length + prose.length > 0) return { codes, prose };
-  return isUnsuccessful(root) ? { codes: ['unsuccessful'], prose } : null;
+  return isUnsuccessful(root) ? { codes: [unsuccessful], prose } : null;
 }
 const partsMax = 10;
 
 /** A part for errors that tells one: not empty, not `false`, and not the code of a success. */
 function isErrorPart(part: unknown): boolean {
   if (isEmpty(part) || part === false) return false;
-  if (!isObject(part)) return !goodCodes.test(asText(part) ?? '');
+  const text = asText(part) ?? '';
+  if (!isObject(part)) return !goodCodes.test(text) && !noErrors.test(text);
   const codes = codesIn(part);
   return codes.length === 0 ? proseIn(part).length > 0 : codes.some((code) => !goodCodes.test(code));
 }
@@ -74,6 +79,7 @@ function isProblem(root: Fields): boolean {
   if (isUnsuccessful(root) || asText(root['type']) === 'error') return true;
   const codes = [root['code'], root['error_code'], root['errorCode']].map(asText).filter((code) => code !== undefined);
   if (codes.length > 0) return codes.some((code) => !goodCodes.test(code));
+  if (flagOf(root['success']) === false || flagOf(root['ok']) === false) return true;
   const filledKeys = Object.keys(root).filter(
     (key) => !isEmpty(root[key]) && !/^(?:request|trace|log)_?id$/i.test(key),
   );
@@ -84,7 +90,9 @@ function isProblem(root: Fields): boolean {
   );
 }
 
-const isUnsuccessful = (root: Fields): boolean => flagOf(root['success']) === false || flagOf(root['ok']) === false;
+/** A zero there says nothing beside a code: it may be the code of a success itself. */
+const isUnsuccessful = (root: Fields): boolean =>
+  [root['success'], root['ok']].some((flag) => flag === false || /^false$/i.test(asText(flag) ?? ''));
 
 function gather(value: unknown, { codes, prose }: Problem, depth = 0): void {
   const text = asText(value);

@@ -2,6 +2,7 @@ import type { Attempt, ChatRefusalCode, ErrorClass, Trouble } from '../../domain
 import { readRetryAfter } from '../../platform/retry-after.ts';
 import { isTimeout, type CallOutcome } from './call-upstream.ts';
 import { fieldsIn } from '../chat/event-fields.ts';
+import { problemOf } from '../reading/problem.ts';
 import { ownStatus, statusOfWords } from './own-status.ts';
 import { reportedDelay } from './reported-delay.ts';
 import { reportedRefusal } from './reported-refusal.ts';
@@ -205,17 +206,27 @@ export function classifyChat<T extends object>(
 function errorInside(outcome: CallOutcome, readError: ReadError): Exclude<Attempt<never>, { kind: 'ok' }> | null {
   if (outcome.kind !== 'answered' || outcome.status >= 300 || !('json' in outcome.body)) return null;
   const { json } = outcome.body;
-  const words = mayReportError(json) ? readError(json) : null;
+  const words = reportedError(json, readError);
   // Without a status or a word that tells one it says no more than an unreadable answer.
   const isReported = words !== null && (isContentPolicy(words) || ownStatus(json, words) !== undefined);
   return isReported ? inBandError(json, words) : null;
+}
+
+/** The words of the error that an event or a body tells, also in a form that its family is not known to send; null if there is none. */
+export function reportedError(json: unknown, readError: ReadError): string[] | null {
+  if (!mayReportError(json)) return null;
+  const own = readError(json);
+  if (own) return own;
+  const problem = problemOf(json);
+  if (problem) return problem.codes.filter((code) => plainWord(code) !== '');
+  return fieldsIn(json)?.type === 'error' ? [] : null;
 }
 
 /**
  * Whether an event or a body may be an error, so that its family has to read it. Nearly all events are pieces, which take 0.004 µs here and 1.7 with
  * the schema of an error (medians of 9 interleaved runs, 27 November 2026).
  */
-export function mayReportError(json: unknown): boolean {
+function mayReportError(json: unknown): boolean {
   const event = fieldsIn(json);
   if ((event?.error ?? null) !== null || event?.object === 'error' || event?.type === 'error') return true;
   // MiniMax, whose every answer says here how it went.

@@ -110,11 +110,43 @@ describe('a property that several parts of the schema of a tool have', () => {
       { kind: { allOf: [kinds, text] }, size: whole },
     ],
     [
+      'some alternatives and the schema itself',
+      { properties: { kind: text }, anyOf: [circle, { properties: { other: {} } }] },
+      { kind: text, size: whole, other: {} },
+    ],
+    [
+      'some alternatives of two choices',
+      { anyOf: [circle, { properties: {} }], oneOf: [square, {}] },
+      { kind: kinds, size: whole },
+    ],
+    [
+      'every alternative of one choice and some of another',
+      { anyOf: [circle, square], oneOf: [{ properties: { kind: text } }, {}] },
+      { kind: kinds, size: whole },
+    ],
+    [
       'references',
       { oneOf: [{ $ref: '#/$defs/circle' }, { $ref: '#/$defs/square' }], $defs: { circle, square } },
       { kind: kinds, size: whole },
     ],
   ])('keeps each of its schemas: %s', (_what, schema, properties) => {
     expect(plainToolSchema(schema)).toMatchObject({ type: 'object', properties });
+  });
+
+  it.each(['anyOf', 'oneOf', 'allOf'])('reads a definition once, however many references lead to it: %s', (key) => {
+    const once = { $ref: '#/$defs/circle' };
+    const rest = { $defs: { circle, square } };
+    const many = Array.from({ length: 5_000 }, () => once);
+    const other = { $ref: '#/$defs/square' };
+    expect(plainToolSchema({ ...rest, [key]: [...many, other, ...many] })).toEqual(
+      plainToolSchema({ ...rest, [key]: [once, other] }),
+    );
+  });
+
+  it('is required once if every alternative requires it, however often', () => {
+    const names = Array.from({ length: 5_000 }, () => 'size');
+    expect(plainToolSchema({ anyOf: [{ required: ['kind', ...names] }, { required: names }] })).toMatchObject({
+      required: ['size'],
+    });
   });
 });

@@ -48,4 +48,42 @@ describe.each([200, 201, 202])('a submit that is answered with %d', (status) => 
       detail: expect.stringMatching(new RegExp(`^HTTP ${status}\\b`)),
     });
   });
+
+  const url = 'https://a.test/b.mp4';
+  const accepted = { kind: 'ok' };
+  const bought = { kind: 'done', outputs: [{ url }] };
+  const failedThere = { kind: 'transient', errorClass: 'provider_error' };
+  it.each<[string, 'image' | 'video', object, object]>([
+    ['dashscope', 'video', { output: { task_id: 'v1' } }, accepted],
+    ['dashscope', 'video', { output: { video_url: url } }, bought],
+    ['fal', 'video', { request_id: 'v1' }, accepted],
+    ['fal', 'video', { video: { url } }, bought],
+    ['kling', 'video', { code: 0, data: { task_id: 'v1' } }, accepted],
+    ['kling', 'video', { code: 0, data: { video_url: url } }, bought],
+    ['minimax', 'video', { task: { task_id: 'v1' } }, accepted],
+    ['minimax', 'video', { task: { video_url: url } }, bought],
+    ['openai', 'video', { id: 'v1' }, accepted],
+    ['openai', 'video', { video_url: url }, bought],
+    ['openai', 'image', { data: [{ url }] }, bought],
+    ['replicate', 'video', { id: 'v1' }, accepted],
+    ['replicate', 'video', { output: [url] }, bought],
+    ['replicate', 'video', { id: 'v1', output: [url] }, { ...bought, providerRef: { prediction_id: 'v1' } }],
+    ['replicate', 'video', { error: 'It failed.', output: [url] }, bought],
+    ['replicate', 'video', { id: 'v1', message: 'It failed.' }, failedThere],
+    ['replicate', 'video', {}, failedThere],
+    ['runway', 'video', { id: 'v1' }, accepted],
+    ['runway', 'video', { output: [url] }, bought],
+    ['seedance', 'video', { id: 'v1' }, accepted],
+    ['seedance', 'video', { content: { video_url: url } }, bought],
+    ['tollgate', 'video', { task_id: 'v1' }, accepted],
+    ['tollgate', 'video', { output: [{ url }] }, bought],
+    ['xai', 'video', { request_id: 'v1' }, accepted],
+    ['xai', 'video', { video: { url } }, bought],
+    ['xai', 'image', { data: [{ respect_moderation: false, url }] }, refused],
+  ])(
+    'and success: false is bought nowhere else if it has an id or results: %s, %s %j',
+    async (family, type, body, expected) => {
+      expect(await submit(family, type, { success: false, ...body })).toMatchObject(expected);
+    },
+  );
 });
