@@ -68,7 +68,7 @@ describe.each([200, 201, 202])('a submit that is answered with %d', (status) => 
     ['replicate', 'video', { id: 'v1' }, accepted],
     ['replicate', 'video', { output: [url] }, bought],
     ['replicate', 'video', { id: 'v1', output: [url] }, { ...bought, providerRef: { prediction_id: 'v1' } }],
-    ['replicate', 'video', { error: 'It failed.', output: [url] }, bought],
+    ['replicate', 'video', { error: 'It failed.', output: [url] }, failedThere],
     ['replicate', 'video', { id: 'v1', message: 'It failed.' }, failedThere],
     ['replicate', 'video', {}, failedThere],
     ['runway', 'video', { id: 'v1' }, accepted],
