@@ -6,7 +6,7 @@ import { createCached } from './cached.ts';
 
 export interface Silences {
   /** Whether a silence covers this alarm now. If the silences cannot be read, none does: an alarm is sent rather than lost. */
-  cover(alarm: AlarmKind): Promise<boolean>;
+  cover(alarm: AlarmKind<string>): Promise<boolean>;
   forget(): void;
 }
 

@@ -106,7 +106,8 @@ describe('alarms', () => {
     const sent: AlarmNotice[] = [];
     const send = (one: AlarmNotice): Promise<void> => Promise.resolve(void sent.push(one));
     let silenced: string[] = [];
-    const isSilenced = ({ name, subject }: AlarmKind) => Promise.resolve(silenced.includes(`${name} ${subject}`));
+    const isSilenced = ({ name, subject }: AlarmKind<string>) =>
+      Promise.resolve(silenced.includes(`${name} ${subject}`));
     const alarms = createAlarms({ ...loud, repeatMs: 60_000, ways: [send], isSilenced });
     const lines: string[] = [];
     const write = (line: string): void => void lines.push(line);

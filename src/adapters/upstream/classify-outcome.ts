@@ -1,4 +1,10 @@
-import type { Attempt, ChatRefusalCode, ErrorClass, Trouble } from '../../domain/channels/upstream.ts';
+import {
+  submitRule,
+  type Attempt,
+  type ChatRefusalCode,
+  type ErrorClass,
+  type Trouble,
+} from '../../domain/channels/upstream.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
 import { isTimeout, type CallOutcome } from './call-upstream.ts';
 import { fieldsIn } from '../chat/event-fields.ts';
@@ -138,25 +144,6 @@ const unknownModelWords = /model_not_found|unknown_model|app_not_found/i;
 export const isContentPolicy = (words: string[]): boolean => hasWord(words, contentPolicyWords);
 
 const hasWord = (own: string[] | null, words: RegExp): boolean => own?.some((word) => words.test(word)) ?? false;
-
-/** What each error class means for a media submit: `unknown` if the provider may have billed the job (rules "Routing"). */
-const submitRule = {
-  connect: 'transient',
-  rate_limit: 'transient',
-  provider_error: 'transient',
-  account: 'transient',
-  forbidden: 'transient',
-  unknown_model: 'transient',
-  redirect: 'transient',
-  unreadable: 'unknown',
-  interrupted: 'unknown',
-  deadline: 'unknown',
-  rejected: 'refused',
-  content_policy: 'refused',
-  job_failed: 'transient',
-  job_lost: 'unknown',
-  output: 'unknown',
-} as const satisfies Record<ErrorClass, 'transient' | 'unknown' | 'refused'>;
 
 /** What a verdict means for a media submit. */
 export function toSubmit<T>(verdict: OutcomeVerdict<T | FailedAnswer>): Attempt<T> {

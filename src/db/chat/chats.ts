@@ -82,9 +82,11 @@ export const unknownCostsOfChat = `(
     select case when count(*) = 0 and chat.cost_micro_usd is null then (not exists (select from task where task.id = chat.request_id))::int
       else count(*) filter (where (chat.ended is not null or outcome is not null) and ${unknownCost}) end
     from attempt a where a.request_id = chat.request_id)`;
-/** Whether an adjustment gave back the charge of an answer that was not delivered (`return_chat.sql`). The second reason is that of 0.2.0. */
+/** The reasons of adjustments that only the gateway makes (`return_chat.sql`). The second one is that of 0.2.0. */
+export const undeliveredReasons: readonly string[] = ['not_delivered', 'the answer was not delivered'];
+/** Whether an adjustment gave back the charge of an answer that was not delivered. */
 export const gaveBackUndelivered = (row: string): string =>
-  `(${row}.kind = 'adjust' and ${row}.reason in ('not_delivered', 'the answer was not delivered'))`;
+  `(${row}.kind = 'adjust' and ${row}.request_id not like 'task\\_%' and ${row}.reason in ('${undeliveredReasons.join("', '")}'))`;
 export const withCalls = `left join lateral (
     select array_agg(a.channel_name order by a.n) as channels, sum(${boughtCost}) as cost,
       (count(*) filter (where (chat.ended is not null or outcome is not null) and ${unknownCost}))::int as unknown_costs from attempt a

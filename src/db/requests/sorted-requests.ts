@@ -11,7 +11,14 @@ import {
   type ListRequest,
   type SortedRow,
 } from '../list-order.ts';
-import { endedChat, isEndOfRequest, runningChat, unknownCostsOfChat, withCalls } from '../chat/chats.ts';
+import {
+  endedChat,
+  gaveBackUndelivered,
+  isEndOfRequest,
+  runningChat,
+  unknownCostsOfChat,
+  withCalls,
+} from '../chat/chats.ts';
 import { findChannelId, listNewestRequests, requestColumns, requestFilterShape, withTask } from './list-requests.ts';
 import type { RequestFilter, RequestView } from './request-filter.ts';
 import { idRange, matchesEnded, matchesRunning, mayRun } from './match-requests.ts';
@@ -87,7 +94,11 @@ export const chatSortColumns = {
   key_id: 'chat.key_id',
   model: 'chat.model_id',
   outcome: 'chat.outcome',
-  reason: 'chat.reason',
+  reason: {
+    text: `coalesce(chat.reason, (
+    select 'not_delivered' from ledger_entry a where a.request_id = chat.request_id and ${gaveBackUndelivered('a')} limit 1))`,
+    slow: true,
+  },
   ...Object.fromEntries(tokenColumns.map((column) => [column, { number: charged(column) }])),
   usage_estimated: { number: 'coalesce(chat.usage_estimated, false)::int' },
   credits: { number: 'chat.charged' },

@@ -27,6 +27,28 @@ export type ErrorClass =
   | 'deadline'
   | 'output';
 
+/** What each error class means for a media submit: `unknown` if the provider may have billed the job (rules "Routing"). */
+export const submitRule = {
+  connect: 'transient',
+  rate_limit: 'transient',
+  provider_error: 'transient',
+  account: 'transient',
+  forbidden: 'transient',
+  unknown_model: 'transient',
+  redirect: 'transient',
+  unreadable: 'unknown',
+  interrupted: 'unknown',
+  deadline: 'unknown',
+  rejected: 'refused',
+  content_policy: 'refused',
+  job_failed: 'transient',
+  job_lost: 'unknown',
+  output: 'unknown',
+} as const satisfies Record<ErrorClass, 'transient' | 'unknown' | 'refused'>;
+
+/** Whether a provider may have billed a call that failed in this way, a chat too (`has_unknown_cost.sql`). */
+export const mayBeBilled = (errorClass: ErrorClass): boolean => submitRule[errorClass] === 'unknown';
+
 export interface Trouble {
   errorClass: ErrorClass;
   /** For operators and logs, at most 300 characters. Never shown to clients; never has a credential or a prompt. */

@@ -1,15 +1,15 @@
-import type { AlarmKind, AlarmName } from '../../domain/operators/alarm.ts';
+import type { AlarmKind } from '../../domain/operators/alarm.ts';
 import { pause } from '../pause.ts';
 
 /** A log line with `alarm: true`: something that an operator has to look at. Its facts are redacted. */
 export interface LoggedAlarm {
   message: string;
   level: string;
-  facts: { reason: AlarmName; [name: string]: unknown };
+  facts: { reason: string; [name: string]: unknown };
 }
 
 /** The name of an alarm is its reason. */
-export const alarmKind = ({ facts }: LoggedAlarm): AlarmKind => ({
+export const alarmKind = ({ facts }: LoggedAlarm): AlarmKind<string> => ({
   name: facts.reason,
   subject: textOf(facts['channel']) ?? textOf(facts['job']) ?? '',
 });
@@ -59,7 +59,7 @@ export function createAlarms({
   repeatMs: number;
   ways: readonly SendAlarm[];
   /** Never rejects. */
-  isSilenced: (alarm: AlarmKind) => Promise<boolean>;
+  isSilenced: (alarm: AlarmKind<string>) => Promise<boolean>;
   onLost: (error: unknown) => void;
 }): Alarms {
   /** The groups whose period runs. */

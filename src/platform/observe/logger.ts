@@ -9,7 +9,6 @@ import {
   type Logger,
   type LoggerOptions,
 } from 'pino';
-import { isAlarmName } from '../../domain/operators/alarm.ts';
 import type { LoggedAlarm } from './alarms.ts';
 import { describeError, isFromDatabase } from './describe-error.ts';
 
@@ -20,7 +19,7 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 /**
  * JSON lines on stderr. Credentials, prompts and callback URLs are redacted by field name at any depth, because log lines are
  * shipped to systems that must not hold them. Of PostgreSQL errors only code and position are written, because their text can quote
- * rows and statements. Log ids, codes and times, never a query string. `onAlarm` is told of each line that `alarmOf` marks.
+ * rows and statements. Log ids, codes and times, never a query string. `onAlarm` is told of each line with `alarm: true`.
  * `mixin` adds fields to each line.
  */
 export function createLogger(
@@ -52,14 +51,10 @@ export function createLogger(
 const watchAlarms = (onAlarm: (alarm: LoggedAlarm) => void): Pick<Required<LoggerOptions>['hooks'], 'logMethod'> => ({
   logMethod(args, method, level) {
     const [fields, message]: unknown[] = args;
-    if (
-      typeof fields === 'object' &&
-      fields !== null &&
-      'alarm' in fields &&
-      'reason' in fields &&
-      isAlarmName(fields.reason)
-    ) {
-      const facts = { ...redactedObject(fields), reason: fields.reason };
+    if (typeof fields === 'object' && fields !== null && 'alarm' in fields && fields.alarm === true) {
+      // A line without a reason goes by its text, so that it is not lost.
+      const reason = 'reason' in fields && typeof fields.reason === 'string' ? fields.reason : String(message);
+      const facts = { ...redactedObject(fields), reason };
       onAlarm({ message: String(message), level: levels.labels[level] ?? '', facts });
     }
     method.apply(this, args);

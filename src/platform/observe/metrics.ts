@@ -1,5 +1,4 @@
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
-import type { AlarmName } from '../../domain/operators/alarm.ts';
 import { createInstruments, type PoolUse } from './instruments.ts';
 
 /** One call to a provider. `poll` asks for a job of any model, so it has no `model`. */
@@ -46,7 +45,7 @@ export interface Metrics {
   /** Counts a chat whose settlement was never acknowledged. Its client received an error, and its charge is given back. */
   chatUndelivered(): void;
   /** Counts an event that needs an operator's attention. */
-  alarm(reason: AlarmName): void;
+  alarm(reason: string): void;
   /** Counts API detail rows that were never written. */
   apiDetailsLost(rows: number): void;
   /** Counts polls of parked jobs; a poll is late if it starts more than a second after it is due. */

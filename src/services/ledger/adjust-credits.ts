@@ -1,3 +1,4 @@
+import { undeliveredReasons } from '../../db/chat/chats.ts';
 import { insertAdjustment } from '../../db/ledger/credits.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
@@ -12,7 +13,9 @@ export async function adjustCredits(
   { db }: Pick<Deps, 'db'>,
   input: { requestId: string; amount: number | null; reason: string; actor: string },
 ) {
-  const { requestId } = input;
+  const { requestId, reason } = input;
+  if (undeliveredReasons.includes(reason))
+    throw new OperatorError("This reason is the gateway's own, for chats that were not delivered. Choose other words.");
   const row = await insertAdjustment(db, input);
   if (row.verdict === 'not_found') throw new UnknownToOperator(`No task or chat ${requestId} has ever held credits.`);
   const { verdict, projectId, given: returned, charged, givenInAll, balance } = row;

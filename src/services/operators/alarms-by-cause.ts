@@ -2,7 +2,7 @@ import type { ChannelState } from '../../db/channels/channel-settings.ts';
 import type { AlarmKind, AlarmName, Silence } from '../../domain/operators/alarm.ts';
 import type { OverviewAlarm } from './overview-alarm.ts';
 
-type ShownAlarm = OverviewAlarm & { silence: Silence | null };
+type ShownAlarm = OverviewAlarm<string> & { silence: Silence | null };
 
 /** One line of the overview: the first alarm of a cause, which stands for all of them. */
 export interface CauseAlarm extends ShownAlarm {
@@ -11,12 +11,12 @@ export interface CauseAlarm extends ShownAlarm {
   /** What those of the same kind are about, `subject` first. */
   subjects: string[];
   /** The alarms of other names that the cause raises. */
-  also: (AlarmKind & { message: string })[];
+  also: (AlarmKind<string> & { message: string })[];
 }
 
 const stopped: readonly AlarmName[] = ['restored', 'temporal_away', 'worker_away', 'tasks_not_started'];
 /** What raises alarms, by their names: while one of these fires for the same channel, or for the installation, it is the cause. */
-const raisedBy: Readonly<Partial<Record<AlarmName, readonly AlarmName[]>>> = {
+const raisedBy: Readonly<Partial<Record<string, readonly string[]>>> = {
   cooling_down: ['account', 'forbidden', 'unknown_model'],
   worker_away: ['temporal_away'],
   task_not_started: ['temporal_away'],
@@ -27,7 +27,7 @@ const raisedBy: Readonly<Partial<Record<AlarmName, readonly AlarmName[]>>> = {
   tasks_stale: ['restored', 'worker_away'],
   error_budget: ['database_unwritable', 'many_errors'],
   many_errors: ['database_unwritable'],
-};
+} satisfies Partial<Record<AlarmName, readonly AlarmName[]>>;
 
 /** The alarms of one cause as one, in the order of the first of each. One that is silenced hides no other. */
 export function alarmsByCause(alarms: readonly ShownAlarm[], channels: readonly ChannelState[]): CauseAlarm[] {
@@ -61,7 +61,7 @@ export function alarmsByCause(alarms: readonly ShownAlarm[], channels: readonly 
 }
 
 /** A provider that is away trips all of its channels. An account, a list of models and a price are those of one channel. */
-function causeOf({ kind, name, subject }: OverviewAlarm, hosts: ReadonlyMap<string, string>): string {
+function causeOf({ kind, name, subject }: OverviewAlarm<string>, hosts: ReadonlyMap<string, string>): string {
   if (name === 'tripped') return `${name} ${hosts.get(subject) ?? subject}`;
   return kind === 'channel' || kind === 'job' ? `${name} ${subject}` : name;
 }

@@ -5,7 +5,7 @@ import type { OverviewAlarm } from './overview-alarm.ts';
 import { installationConditions } from './installation-conditions.ts';
 
 /** The alarms of the overview: broken channels first, then what waits for a decision. */
-export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): OverviewAlarm[] => [
+export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): OverviewAlarm<string>[] => [
   ...channels.filter(({ enabled }) => enabled).flatMap(channelAlarms),
   ...channelsMissing(channels),
   ...installationConditions(backlog),
@@ -41,39 +41,37 @@ const words: Record<ChannelReason['kind'], { name: AlarmName | null; is: string;
 };
 
 /** One alarm for each channel and name of trouble, however many models it concerns. */
-function channelAlarms({ name: channel, reasons, credentials }: ChannelState): OverviewAlarm[] {
-  const refused = credentials.flatMap(({ alarm, ...credential }) =>
-    isAlarmName(alarm) ? { ...credential, alarm } : [],
-  );
+function channelAlarms({ name: channel, reasons, credentials }: ChannelState): OverviewAlarm<string>[] {
+  const refused = credentials.flatMap(({ alarm, ...credential }) => (alarm === null ? [] : { ...credential, alarm }));
   return [
     ...reasonAlarms(channel, reasons),
-    ...refused.map(({ id, last4, alarm, since }): OverviewAlarm => ({
+    ...refused.map(({ id, last4, alarm, since }): OverviewAlarm<string> => ({
       kind: 'channel',
       name: alarm,
       subject: channel,
-      message: `The credential ${last4 === null ? id : `…${last4}`} of ${channel} is refused by the provider`,
+      message: `The credential ${last4 === null ? id : `…${last4}`} of ${channel} ${isAlarmName(alarm) ? 'is refused by the provider' : `has the alarm ${alarm}`}`,
       remedy: 'Check the account of this credential. The other credentials of the channel serve meanwhile.',
       since,
     })),
   ];
 }
 
-function reasonAlarms(channel: string, reasons: readonly ChannelReason[]): OverviewAlarm[] {
-  return (['alarm', 'open', 'resting', 'not_drawn'] as const).flatMap((kind): OverviewAlarm[] => {
+function reasonAlarms(channel: string, reasons: readonly ChannelReason[]): OverviewAlarm<string>[] {
+  return (['alarm', 'open', 'resting', 'not_drawn'] as const).flatMap((kind): OverviewAlarm<string>[] => {
     const word = words[kind];
     if (!word) return [];
     const ofKind = reasons.filter((reason) => reason.kind === kind);
     const byName = Map.groupBy(ofKind, ({ reason }) => word.name ?? reason);
-    return [...byName].flatMap(([name, those]) => (isAlarmName(name) ? channelAlarm(channel, name, word, those) : []));
+    return [...byName].flatMap(([name, those]) => (name === null ? [] : channelAlarm(channel, name, word, those)));
   });
 }
 
 function channelAlarm(
   channel: string,
-  name: AlarmName,
+  name: string,
   { is, remedy }: { is: string; remedy: string },
   those: readonly ChannelReason[],
-): OverviewAlarm {
+): OverviewAlarm<string> {
   const models = those.some(({ model }) => model === '*')
     ? 'all models'
     : those.length === 1

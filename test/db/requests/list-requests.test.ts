@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../../src/db/database.ts';
+import { insertAdjustment } from '../../../src/db/ledger/credits.ts';
 import type { Page } from '../../../src/domain/page.ts';
 import { listNewestRequests } from '../../../src/db/requests/list-requests.ts';
 import type { RequestFilter, RequestView } from '../../../src/db/requests/request-filter.ts';
@@ -69,6 +70,9 @@ async function endTask(n: number): Promise<Recorded> {
     await run(db, 'update attempt set cost_micro_usd = $2 where request_id = $1', [task.taskId, n]);
   }
   await ledger.finishTask(taskEnd(task.taskId, isRefunded ? 'failed' : 'succeeded'));
+  // What operators could write before it was refused is no reason of a task.
+  const adjustment = { requestId: task.taskId, amount: 1, reason: 'not_delivered', actor: 'test' };
+  if (n === 12) await insertAdjustment(db, adjustment);
   return {
     id: task.taskId,
     type,
@@ -88,12 +92,14 @@ async function endChat(n: number): Promise<Recorded> {
   const isRefunded = n % 5 === 0;
   if (isRefunded) await chats.refund('content_policy_violation', refundFacts(admission));
   else await chats.end({ ...settledEnd(admission, creditsOf(n)), costMicroUsd: n });
+  const isUndelivered = !isRefunded && n % 7 === 6;
+  if (isUndelivered) await chats.giveBack(settledEnd(admission, creditsOf(n)));
   return {
     id: admission.requestId,
     type: 'chat',
     ...common(n),
     outcome: isRefunded ? 'refunded' : 'succeeded',
-    reason: isRefunded ? 'content_policy_violation' : null,
+    reason: isRefunded ? 'content_policy_violation' : isUndelivered ? 'not_delivered' : null,
     channel: 'chn_a',
     credits: isRefunded ? 0 : creditsOf(n),
     cost: isRefunded ? 0 : n,
@@ -167,6 +173,7 @@ describe('listRequests', () => {
       ],
     ),
     ['the error of a task', { reason: 'upstream_failed' }, ({ reason }) => reason === 'upstream_failed'],
+    ['chats that were not delivered', { reason: 'not_delivered' }, ({ reason }) => reason === 'not_delivered'],
     // The running requests are younger, however slow the machine is.
     ['20 minutes or longer', { minMs: 1_200_000 }, ({ tookMs }) => tookMs >= 1_200_000],
     ['20 credits or more', { minCredits: 20 }, ({ credits }) => credits >= 20],
@@ -198,7 +205,9 @@ describe('listRequests', () => {
     }
   });
 
-  const figures: [string, (recorded: Recorded) => number][] = [
+  const figures: [string, (recorded: Recorded) => number | string][] = [
+    // What is shown, also if it stands on the adjustment of a chat that was not delivered.
+    ['reason', ({ reason }) => reason ?? ''],
     ['took_ms', ({ outcome, tookMs }) => (outcome === 'running' ? -1 : tookMs)],
     ['credits', ({ credits }) => credits],
     ['cost_micro_usd', ({ cost }) => cost],
@@ -206,8 +215,9 @@ describe('listRequests', () => {
   it.each(figures)(
     'sorts all of them by %s in both directions, page by page, also those of a filter',
     async (name, of) => {
-      const rising = (recorded: readonly Recorded[]): number[] => recorded.map(of).toSorted((a, b) => a - b);
-      const figureOf = (id: string): number => all.filter((recorded) => recorded.id === id).map(of)[0] ?? NaN;
+      const rising = (recorded: readonly Recorded[]) =>
+        recorded.map(of).toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+      const figureOf = (id: string): number | string => all.filter((recorded) => recorded.id === id).map(of)[0] ?? NaN;
       for (const [, filter, matches] of filters()) {
         const expected = rising(all.filter(matches));
         expect((await sortedBy(name, filter)).map(figureOf)).toEqual(expected);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { adjustCredits } from '../../../src/services/ledger/adjust-credits.ts';
 import type { ChatAdmissionRequest, ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
+import { insertAdjustment } from '../../../src/db/ledger/credits.ts';
 import { cli } from '../../../src/main/cli.ts';
 import { anAdmission, openChatLedger, refundFacts, settledEnd } from '../../db/chat-books.ts';
 import { startAdminHome, type AdminHome } from '../../http/admin/admin-home.ts';
@@ -147,7 +148,7 @@ describe('tollgate chats list', () => {
   const giveBacks = {
     'this release': (chat) => chats.giveBack(settledEnd(chat, 4)),
     '0.2.0': ({ requestId }) =>
-      adjustCredits(home, { requestId, amount: 4, reason: 'the answer was not delivered', actor: 'test' }),
+      insertAdjustment(home.db, { requestId, amount: 4, reason: 'the answer was not delivered', actor: 'test' }),
   } satisfies Record<string, (chat: ChatAdmissionRequest) => Promise<unknown>>;
   it.each(Object.entries(giveBacks))(
     'has a chat that %s charged and gave back among those that were not delivered',

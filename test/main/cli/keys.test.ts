@@ -381,6 +381,9 @@ describe('tollgate credits adjust', () => {
       given: 12,
       balance: 100,
     });
+    for (const reason of ['not_delivered', 'the answer was not delivered'])
+      for (const id of [admission.requestId, taskId])
+        expect(await refused('credits', 'adjust', '--task', id, '--reason', reason)).toContain('Choose other words');
     const failed = await admitted(tasks, newTask({ projectId, keyId }, 12));
     await tasks.finishTask(taskEnd(failed.taskId, 'failed'));
     expect(await refused('credits', 'adjust', '--task', failed.taskId, '--reason', 'x')).toContain('not been charged');

@@ -201,6 +201,36 @@ describe('tollgate channels verify', () => {
     await dear.die();
   });
 
+  it('counts a call that broke off as the most that it may cost, so that the calls after it stay within --max-cost', async () => {
+    const mini = catalog.find(({ model }) => model.id === 'gpt-5-mini');
+    if (!mini) throw new Error('the catalog lacks gpt-5-mini');
+    // One more than are called at the same time.
+    const copyNamed = (id: string) => ({ model: { ...mini.model, id }, private: { ...mini.private, aliases: {} } });
+    await useCatalog(['a', 'b', 'c', 'd', 'e'].map(copyNamed));
+    const broken = await startChatUpstream();
+    broken.serve((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      response.write('{', () => response.destroy());
+    });
+    await done('channels', 'add', '--name', 'broken', ...channelAt(broken.url));
+    const free = await verify('broken', '--live', '--max-cost', '0');
+    const one = Number(/may cost (\d+)/.exec(String(free.printed.data[0]?.live?.['detail']))?.[1]);
+    expect(one).toBeGreaterThan(0);
+    const { code, printed } = await verify('broken', '--live', '--max-cost', String(5 * one - 1));
+    expect({ code, spent: printed.spent_micro_usd, calls: broken.chats.length }).toEqual({
+      code: 1,
+      spent: 4 * one,
+      calls: 4,
+    });
+    expect(printed.data.map(({ live }) => live?.outcome).sort()).toEqual([
+      ...Array<string>(4).fill('failed'),
+      'not_asked',
+    ]);
+    expect(printed.data[0]?.live).toMatchObject({ cost_micro_usd: one });
+    await broken.die();
+    await useCatalog(catalog);
+  });
+
   it('says in the audit log who spends how much with --live, and says nothing of checks that are free', async () => {
     const entriesBefore = (await audited()).length;
     await verify('sandbox-a-fal');

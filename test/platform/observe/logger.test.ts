@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { alarmOf } from '../../../src/domain/operators/alarm.ts';
+import type { LoggedAlarm } from '../../../src/platform/observe/alarms.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
 
 describe('createLogger', () => {
@@ -83,6 +85,21 @@ describe('createLogger', () => {
     const value = { headers: { authorization: 'kept' } };
     logger.info(value);
     expect(value.headers.authorization).toBe('kept');
+  });
+
+  it('tells of each line with `alarm: true`, by its reason even if no alarm has that name, and of no other', () => {
+    const raised: LoggedAlarm[] = [];
+    const logger = createLogger('info', 'test', { write: () => undefined }, (alarm) => void raised.push(alarm));
+    logger.error({ ...alarmOf('account'), channel: 'a' }, 'a channel needs an operator');
+    logger.error({ ...alarmOf('account'), reason: 'of_a_later_release' }, 'something is wrong');
+    logger.error({ alarm: true }, 'nobody named it');
+    logger.warn({ alarm: 'account', reason: 'account' }, 'an alarm is over');
+    logger.warn({ alarm: false, reason: 'account' }, 'no alarm');
+    expect(raised.map(({ message, facts }) => [message, facts.reason])).toEqual([
+      ['a channel needs an operator', 'account'],
+      ['something is wrong', 'of_a_later_release'],
+      ['nobody named it', 'nobody named it'],
+    ]);
   });
 
   it('writes nothing below its level', () => {

@@ -5,6 +5,7 @@ import { alarmOf, lastingAlarms } from '../../../src/domain/operators/alarm.ts';
 import { buildDeps, type Built } from '../../../src/main/build-deps.ts';
 import { createProcessWatch } from '../../../src/main/watch-process.ts';
 import { createFilesWatch } from '../../../src/main/watch-files.ts';
+import { listAlarms } from '../../../src/services/operators/list-alarms.ts';
 import { silenceAlarm } from '../../../src/services/operators/silence-alarm.ts';
 import { installationConditions } from '../../../src/services/operators/installation-conditions.ts';
 import { readOverview } from '../../../src/services/operators/read-overview.ts';
@@ -226,6 +227,28 @@ describe('the conditions of the installation in the overview', () => {
     ]);
     await run(db, `delete from channel where name = 'poor'`);
     await run(db, 'delete from alarm');
+  });
+
+  it("a channel's alarm that a newer release has stored is shown by its name, that of a credential too", async () => {
+    await run(
+      db,
+      `insert into channel (id, name, adapter, base_url, credential, groups) values ('chn_back', 'back', 'openai', 'https://back.example', 'sealed', '{}')`,
+    );
+    await run(db, `select raise_channel_alarm('chn_back', '*', 'of_the_channel')`);
+    await run(
+      db,
+      `insert into channel_credential (id, channel_id, credential, last4, alarm, alarm_at)
+       values ('crd_back', 'chn_back', 'sealed', '1234', 'of_the_credential', clock_timestamp())`,
+    );
+    const expected = [
+      ['of_the_channel', 'back needs a look for all models (of the channel)'],
+      ['of_the_credential', 'The credential …1234 of back has the alarm of_the_credential'],
+    ];
+    const back = (alarms: readonly { name: string; subject: string; message: string }[]) =>
+      alarms.filter(({ subject }) => subject === 'back').map(({ name, message }) => [name, message]);
+    expect(back((await readOverview(built.deps)).alarms)).toEqual(expected);
+    expect(back(await listAlarms(built.deps))).toEqual(expected);
+    await run(db, `delete from channel where name = 'back'`);
   });
 
   it('an event that was logged is shown for a quarter of an hour', async () => {

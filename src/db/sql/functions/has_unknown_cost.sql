@@ -1,7 +1,7 @@
 -- Whether the cost of a call of an ended request is unknown: it was sent, and its provider may have billed it. A call of a task has its price from
 -- its start, and counts with it once the provider may have taken the job. The price of a chat is known only from its answer, so that of one
 -- that broke off or cannot be read is not. The classes are those by which the outcome of a media submit is unknown
--- (src/adapters/upstream/classify-outcome.ts).
+-- (src/domain/channels/upstream.ts).
 create or replace function has_unknown_cost(p_request_id text, p_outcome text, p_error_class text, p_operation jsonb, p_cost_micro_usd bigint)
 returns boolean
 language sql immutable

@@ -8,7 +8,7 @@ import { toUpstreamChat } from '../../../domain/chat/chat.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import type { ServedMapping } from '../../../domain/catalog/listed-models.ts';
 import type { TaskType } from '../../../domain/tasks/task.ts';
-import type { UpstreamOutput } from '../../../domain/channels/upstream.ts';
+import { mayBeBilled, type UpstreamOutput } from '../../../domain/channels/upstream.ts';
 import { chatCost } from '../../../domain/catalog/upstream-cost.ts';
 import { fittingOutputs } from '../../../domain/tasks/fitting-outputs.ts';
 import { mapParameters, upstreamModel } from '../../../domain/catalog/upstream-parameters.ts';
@@ -32,7 +32,7 @@ export interface LiveCallResult {
   usage: { input: number; output: number } | null;
   /** The pictures or clips, in pixels, seconds and bytes. */
   outputs: readonly { width: number | null; height: number | null; duration: number | null; bytes: number }[];
-  /** By the cost rules of the catalog. 0 if nothing was bought. */
+  /** By the cost rules of the catalog: 0 if nothing was bought, the most that it may be if it is unknown. */
   costMicroUsd: number;
 }
 
@@ -95,7 +95,7 @@ async function call(deps: VerifyDeps, channel: ChannelRow, { entry, mapping }: S
   const timeoutMs = deps.config.chat.attemptTimeoutSeconds * 1000;
   const reply = await adapter.chat(upstream, toUpstreamChat(ask.request, mapping), { timeoutMs, headersMs: timeoutMs });
   if (reply.kind !== 'ok') {
-    return failed(reply.errorClass, reply.detail, reply.kind === 'unknown' ? ask.costMax : 0);
+    return failed(reply.errorClass, reply.detail, mayBeBilled(reply.errorClass) ? ask.costMax : 0);
   }
   const usage = settledUsage(reply.value, chatHold(ask.request, 0));
   const cost = chatCost(mapping.cost, billedTokens(reply.value, usage));
