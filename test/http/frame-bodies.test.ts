@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bodyOf, type Frame, goodKey, scheduledJobToken, sendRaw, startFrame, until } from './support.ts';
 import { auth, codeOf, json, routes } from './frame-routes.ts';
@@ -114,6 +115,28 @@ describe('a request body', () => {
     }
     expect(open).toBe(false);
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('of a client on a slow line that is refused is read to its end, so that no reset destroys the answer', async () => {
+    const { hostname, port } = new URL(frame.url);
+    const socket = connect(Number(port), hostname);
+    const errors: Error[] = [];
+    let answer = '';
+    socket.on('data', (data) => (answer += data.toString('latin1')));
+    socket.on('error', (error) => errors.push(error));
+    const pieces = 25;
+    const piece = 'a'.repeat(500_000);
+    socket.write(
+      `POST /echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: ${pieces * piece.length}\r\n\r\n`,
+    );
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    let sent = 0;
+    for (; sent < pieces && !socket.destroyed; sent += 1) {
+      socket.write(piece);
+      await sleep(100);
+    }
+    await closed;
+    expect([answer.split('\r\n')[0], sent, errors]).toEqual(['HTTP/1.1 413 Payload Too Large', pieces, []]);
   });
 
   it('gets 503 while all bodies together fill the memory budget, which is freed when a client hangs up', async () => {

@@ -98,7 +98,8 @@ export async function sendRaw(url: string, ...chunks: (string | Buffer)[]): Prom
   await once(socket, 'connect');
   for (const chunk of chunks) socket.write(chunk, 'latin1');
   const timer = setTimeout(() => socket.destroy(), 120_000);
-  await once(socket, 'close');
+  // `once` of node:events would throw if the server closes while this side still sends, which is no matter once the answer is there.
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()));
   clearTimeout(timer);
   return answer;
 }

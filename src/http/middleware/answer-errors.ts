@@ -131,24 +131,27 @@ const hasUnreadBody = (request: IncomingMessage): boolean =>
   (request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0);
 
 /**
- * Sends the whole answer and then discards what the client still sends, for a short time. If the connection were closed
- * immediately, the kernel would send a reset, which destroys the answer before most clients have read it.
+ * Sends the whole answer and then discards what the client still sends, as long as it does not pause. If the connection were closed
+ * before that, the kernel would send a reset, which destroys the answer before most clients have read it.
  */
 async function* lingering(request: IncomingMessage, body: Buffer, mayDiscard: Discard): AsyncGenerator<Buffer> {
   yield body;
-  await drainRequest(request, { timeoutMs: LINGER_MS }, ({ length }) => {
-    if (!mayDiscard(length)) throw new Error('Too much is sent after its answer');
+  let left = DISCARDED_MAX_BYTES;
+  await drainRequest(request, linger, ({ length }) => {
+    left -= length;
+    if (left < 0 || !mayDiscard(length)) throw new Error('Too much is sent after its answer');
   }).catch(() => undefined);
 }
 
-const LINGER_MS = 1_000;
+/** A client that sends as much in each second, 2 Mbit/s, may go on. */
+const linger = { timeoutMs: 1_000, stretchBytes: 256_000 };
 
 /** Whether so many bytes more may be read and thrown away. */
 type Discard = (bytes: number) => boolean;
 
 /**
- * Twice the largest body that a client sends by mistake. Discarded bytes cost no memory, but the time of the event loop: a crowd of clients whose
- * large bodies are refused gets resets instead.
+ * Twice the largest body that a client sends by mistake: of one client, and of all in a second. Discarded bytes cost no memory, but the time of the
+ * event loop: a crowd of clients whose large bodies are refused gets resets instead.
  */
 const DISCARDED_MAX_BYTES = 64_000_000;
 
@@ -157,7 +160,7 @@ function createDiscards(): Discard {
   let left = 0;
   return (bytes) => {
     const now = performance.now();
-    if (now >= endsAt) [endsAt, left] = [now + LINGER_MS, DISCARDED_MAX_BYTES];
+    if (now >= endsAt) [endsAt, left] = [now + linger.timeoutMs, DISCARDED_MAX_BYTES];
     left -= bytes;
     return left >= 0;
   };
