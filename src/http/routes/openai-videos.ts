@@ -94,7 +94,8 @@ const createVideoRoute = (deps: VideoDeps): Route =>
         route,
         idempotencyKey,
         body,
-        coreBody: (entry) => toCoreOpenaiVideo(request, entry),
+        allAliases: true,
+        coreBody: (entry, preset) => ({ ...preset, ...toCoreOpenaiVideo(request, entry) }),
       }).catch((error: unknown) => {
         throw inVideoWords(request, error);
       });

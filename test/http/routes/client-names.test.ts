@@ -196,6 +196,24 @@ describe('pictures under /v1/images', () => {
   });
 });
 
+describe('clips under /v1/videos', () => {
+  const create = async (body: JsonObject) => {
+    const answer = await post('/v1/videos', { prompt: 'a boat', ...body });
+    return { status: answer.status, video: (await answer.json()) as JsonObject };
+  };
+
+  it.each([
+    [
+      { model: 'sora-2', seconds: '5' },
+      { model: 'kling-3', seconds: '5' },
+    ],
+    [{ model: 'kling-turbo-10s' }, { model: 'kling-2.5-turbo', seconds: '10' }],
+  ])('take the names and presets of %j', async (body, made) => {
+    expect(await create(body)).toMatchObject({ status: 200, video: made });
+    expect((await post('/api/v1/video/generate', { prompt: 'a boat', model: body.model })).status).toBe(404);
+  });
+});
+
 describe('the list of models', () => {
   const idsOf = (text: string): string[] => (JSON.parse(text) as { data: { id: string }[] }).data.map(({ id }) => id);
 
