@@ -5,7 +5,7 @@ import type { AppContext } from '../context.ts';
 import { nonNullFields } from '../dialects/chat-fields.ts';
 import { openaiError } from '../dialects/openai/openai.ts';
 import type { HttpDeps } from '../http-deps.ts';
-import { logCause, toRefusal } from '../middleware/answer-errors.ts';
+import { logCause, refusalIn } from '../middleware/answer-errors.ts';
 import type { Task } from '../../schemas/task.ts';
 
 /** The result of a tool: its value, and the same as text for clients that read no structured content. */
@@ -35,7 +35,7 @@ export function taskResult(task: z.output<typeof Task>): CallToolResult {
  * structured content against the schema of a success.
  */
 export function refusalResult({ logger }: Pick<HttpDeps, 'logger'>, ctx: AppContext, thrown: unknown): CallToolResult {
-  const refusal = toRefusal(thrown);
+  const refusal = refusalIn(ctx, thrown);
   logCause(logger, ctx, refusal);
   const { retryAfterSeconds: retry_after_seconds, taskId: task_id, accepted } = refusal;
   const { error } = openaiError(refusal);

@@ -26,7 +26,7 @@ export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
         ctx.res.destroy();
         return;
       }
-      const refusal = toRefusal(ctx.state.route?.isCreate ? ofCreate(ctx, error) : error);
+      const refusal = refusalIn(ctx, error);
       ctx.state.errorCode = refusal.code;
       logCause(logger, ctx, refusal);
       answer(ctx, refusal, mayDiscard);
@@ -34,8 +34,12 @@ export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
   };
 }
 
-const ofCreate = (ctx: AppContext, error: unknown): unknown =>
-  createFailed(error, { idempotencyKey: ctx.get('idempotency-key') || null, taskId: ctx.state.acceptedTaskId });
+/** The refusal of a request. Of one that creates a task, which some chat routes do too, it says whether that was accepted. */
+export function refusalIn(ctx: AppContext, error: unknown): GatewayError {
+  const { route, acceptedTaskId: taskId } = ctx.state;
+  if (!route?.isCreate && taskId === undefined) return toRefusal(error);
+  return toRefusal(createFailed(error, { idempotencyKey: ctx.get('idempotency-key') || null, taskId }));
+}
 
 /** The refusal that a client is told of an error. */
 export function toRefusal(error: unknown): GatewayError {

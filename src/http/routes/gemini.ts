@@ -36,7 +36,7 @@ import {
 } from './common-descriptions.ts';
 import { chat, chatOrMedia, postJson, postParts } from './common-rows.ts';
 import { countTokensRoute } from './count-tokens.ts';
-import { proxyWaitSeconds, type AnswerPictures } from './picture-answers.ts';
+import type { AnswerPictures } from './picture-answers.ts';
 
 /** Where the routes stand. */
 export interface GeminiMount {
@@ -207,7 +207,6 @@ async function answerImage(ctx: AppContext, model: string, { isV1, answerPicture
     inItsWords: inGeminiWords,
     isInline: true,
     allAliases: isV1,
-    ...(isV1 && { waitMaxSeconds: proxyWaitSeconds }),
     write: ({ task, pictures }) => geminiPictures({ taskId: task.id, model, pictures }),
   });
   tellIgnored(ctx, ignoredFields(request.leftOut, geminiWords));

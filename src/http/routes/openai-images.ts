@@ -20,7 +20,7 @@ import { OpenaiImages } from '../openapi/schemas/openai-images.ts';
 import { endpoint, type Route } from '../route.ts';
 import { idempotencyKey, ignored, replayed, waitsForPictures } from './common-descriptions.ts';
 import { media, postParts } from './common-rows.ts';
-import { proxyWaitSeconds, type AnswerPictures } from './picture-answers.ts';
+import type { AnswerPictures } from './picture-answers.ts';
 
 const waiting = waitsForPictures(OpenaiImages, ignored);
 const pictures = {
@@ -85,7 +85,6 @@ const answerImages =
       inItsWords: inImageWords,
       isInline: request.isInline,
       isAsync: request.isAsync,
-      waitMaxSeconds: proxyWaitSeconds,
       allAliases: true,
       write: openaiPictures,
     });

@@ -24,15 +24,17 @@ export interface PictureRequest extends Required<
   isInline: boolean;
   /** Whether the client polls the task instead of waiting for its pictures. */
   isAsync?: boolean;
-  /** The longest wait of the route, if it is below that of the configuration. */
-  waitMaxSeconds?: number;
   /** Renames the field of a refusal by the shared checks. */
   inItsWords: (error: unknown) => unknown;
   write: (answer: { task: TaskView; pictures: readonly AnsweredPicture[] }) => object;
 }
 
-/** The routes under `/v1` stand behind proxies that cut an answer after 100 s (Cloudflare's free plans), the creation of the task included. */
-export const proxyWaitSeconds = 85;
+/** Clients of other vendors come through proxies that cut an answer after 100 s (Cloudflare's free plans), the creation of the task included. */
+const PROXY_WAIT_SECONDS = 85;
+
+/** How long a request waits for its pictures: as configured, and outside of `/api` no longer than proxies do. */
+export const pictureWaitSeconds = (path: string, configured: number): number =>
+  path.startsWith('/api/') ? configured : Math.min(configured, PROXY_WAIT_SECONDS);
 
 /** Creates a task for pictures, waits for it, and returns the answer as text. */
 export type AnswerPictures = (ctx: AppContext, request: PictureRequest) => Promise<string>;
@@ -101,13 +103,13 @@ const bytesOfInlined = (bytes: number): number => bytes + 4 * Math.ceil(bytes / 
 async function answerPictures(
   deps: PictureDeps,
   ctx: AppContext,
-  { isInline, waitMaxSeconds = Infinity, write, ...input }: PictureRequest & { idempotencyKey: string | null },
+  { isInline, write, ...input }: PictureRequest & { idempotencyKey: string | null },
   memory: Share,
 ): Promise<string> {
   const { waitSeconds, inlineMaxBytes } = deps.config.imageAnswers;
   const task = await createPictures(deps, ctx, input);
   const ended = await waitForTask(deps, task, {
-    seconds: Math.min(waitSeconds, waitMaxSeconds),
+    seconds: pictureWaitSeconds(ctx.path, waitSeconds),
     signal: whenGone(ctx),
   });
   const taskId = task.id;
