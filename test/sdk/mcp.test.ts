@@ -152,6 +152,20 @@ describe('@modelcontextprotocol/client', () => {
     });
   });
 
+  it.each([
+    [['aurora-*'], [picture]],
+    [
+      ['veo-3.?', 'wan-2.5'],
+      [dearVideo, cheapVideo],
+    ],
+    [['claude-*'], []],
+  ])('lists the models that its key may use: %j', async (models, listed) => {
+    const { apiKey: key } = await gateway.key(project.projectId, { models });
+    const { structuredContent } = await call('list_models', {}, { key });
+    const ids = z.object({ models: z.array(z.object({ id: z.string() })) }).parse(structuredContent).models;
+    expect(ids.map(({ id }) => id).sort()).toEqual([...listed].sort());
+  });
+
   it('is told what is wrong with a call, and of a failed task why it failed', async () => {
     const ask = (more: object) => refusalOf('quote', { model: picture, prompt: 'a fox', ...more });
     expect(await ask({ model: 'aurora-image1' })).toMatchObject({

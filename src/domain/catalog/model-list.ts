@@ -24,8 +24,8 @@ export function publicModel({ model }: CatalogEntry): Model {
   };
 }
 
-/** The body of `GET /api/v1/models`: all offered models in the catalog's order, or those of a key's allowlist. */
-export const modelList = (entries: readonly CatalogEntry[], isAllowed: (id: string) => boolean = () => true) => ({
+/** The body of `GET /api/v1/models`: the offered ones of these models, in the catalog's order. */
+export const modelList = (entries: readonly CatalogEntry[]) => ({
   object: 'list' as const,
-  data: entries.filter((entry) => isOffered(entry) && isAllowed(entry.model.id)).map(publicModel),
+  data: entries.filter(isOffered).map(publicModel),
 });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { findModelFor, type CallerOfModels } from '../../services/catalog/find-model.ts';
 import type { Model } from '../../domain/catalog/catalog.ts';
 import { modelList, publicModel } from '../../domain/catalog/model-list.ts';
+import { isAllowed } from '../../domain/catalog/model-names.ts';
 import { taskTypes } from '../../domain/tasks/task.ts';
 import type { ModelsArguments } from './tool-arguments.ts';
 
@@ -30,7 +31,8 @@ export async function mediaModels(
     const model = publicModel(await findModelFor(deps, request.model, key));
     return { models: summaries([model]).map((summary) => ({ ...summary, parameters: model.parameters })) };
   }
-  const { data } = modelList(await deps.catalog.under(key.plan).entries(), (id) => key.models?.includes(id) ?? true);
+  const entries = await deps.catalog.under(key.plan).entries();
+  const { data } = modelList(entries.filter((entry) => isAllowed(key.models, entry)));
   return { models: summaries(data).filter(({ type }) => request.type === undefined || type === request.type) };
 }
 
