@@ -389,6 +389,11 @@ describe('a streamed message', () => {
     });
   });
 
+  it('ends as if it were cut where the arguments of a call are no object, as a whole message does', () => {
+    const reply = replied({ toolCalls: [{ id: 'c', name: 'look', arguments: '{"a":' }], finishReason: 'tool_calls' });
+    expect(streamed(reply).at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
+  });
+
   it('without any content is a message all the same', () => {
     expect(streamed(replied({ content: null })).map(({ type }) => type)).toEqual([
       'message_start',

@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { isContent, toDeltas } from '../../../src/domain/chat/chat-stream.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import { geminiResponse } from '../../../src/http/dialects/gemini/gemini-chat-reply.ts';
 import { readGeminiChat } from '../../../src/http/dialects/gemini/gemini-chat-request.ts';
+import { geminiStream } from '../../../src/http/dialects/gemini/gemini-chat-stream.ts';
 
 const hello = [{ role: 'user', parts: [{ text: 'hello' }] }];
 const read = (more: Record<string, unknown> = {}) => readGeminiChat('m', { contents: hello, ...more });
@@ -263,6 +265,18 @@ describe('the generateContent response', () => {
     expect(geminiResponse({ ...answer, reply: { ...reply, reasoning: 'First.' } })).toMatchObject({
       candidates: [{ content: { parts: [{ text: 'First.', thought: true }, { text: 'Hi.' }] } }],
     });
+  });
+
+  it.each([
+    ['Hi.', 'No.', [{ text: 'Hi.' }, { text: 'No.' }]],
+    ['', 'No.', [{ text: 'No.' }]],
+    [null, 'No.', [{ text: 'No.' }]],
+  ])('has the content %j and the refusal %j, as a stream has', (content, refusal, parts) => {
+    const refused = { ...reply, content, refusal };
+    expect(geminiResponse({ ...answer, reply: refused }).candidates[0]?.content.parts).toEqual(parts);
+    const writer = geminiStream({ ...answer, requestId: 'req_1', includeUsage: true });
+    const pieces = writer.pieces(toDeltas(refused).filter(isContent));
+    expect(JSON.parse(pieces.slice('data: '.length))).toMatchObject({ candidates: [{ content: { parts } }] });
   });
 
   it('returns call arguments as objects, and reports a call whose arguments are not valid JSON', () => {

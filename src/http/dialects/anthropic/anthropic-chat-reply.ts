@@ -19,8 +19,6 @@ export function anthropicMessage(answer: ChatAnswer): MessageReply {
     ...emptyMessage({ id, model }),
     content: [...thoughtBlocks(reply), ...textBlocks(reply), ...calls.filter((block) => block !== null)],
     ...stopOf(reply),
-    // The call is not finished, as if the answer had been cut within it.
-    ...(isBroken && { stop_reason: 'max_tokens' }),
     usage: anthropicUsage(answer),
     ...(warnings.length > 0 && { tollgate: { warning: warnings.join(' ') } }),
   };
@@ -46,10 +44,12 @@ export const emptyMessage = ({ id, model }: Pick<ChatAnswer, 'id' | 'model'>) =>
 export function stopOf(reply: ChatReply): Pick<MessageReply, 'stop_reason' | 'stop_sequence' | 'stop_details'> {
   const { finishReason, refusal, toolCalls, stopSequence } = reply;
   const isRefused = refusal !== null || finishReason === 'content_filter';
+  // A call without an object as its arguments is not finished, as if the answer had been cut within it.
+  const isCut = finishReason === 'length' || toolCalls.some((call) => callArguments(call.arguments) === null);
   return {
     stop_reason: isRefused
       ? 'refusal'
-      : finishReason === 'length'
+      : isCut
         ? 'max_tokens'
         : // OpenAI says `stop` if the client forced the call.
           toolCalls.length > 0

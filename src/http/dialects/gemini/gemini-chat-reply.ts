@@ -11,7 +11,6 @@ export type GeminiPart = Response['candidates'][number]['content']['parts'][numb
 export function geminiResponse({ id, model, reply, usage, warning, ...cost }: ChatAnswer): Response {
   const calls = reply.toolCalls.map(toCallPart);
   const isBroken = calls.includes(null);
-  const text = reply.content ?? reply.refusal ?? '';
   return {
     candidates: [
       {
@@ -19,7 +18,7 @@ export function geminiResponse({ id, model, reply, usage, warning, ...cost }: Ch
           role: 'model',
           parts: [
             ...(reply.reasoning === undefined ? [] : [{ text: reply.reasoning, thought: true }]),
-            ...(text === '' ? [] : [{ text }]),
+            ...[reply.content, reply.refusal].flatMap((text) => (text ? [{ text }] : [])),
             ...calls.filter((part) => part !== null),
           ],
         },
