@@ -19,8 +19,9 @@ export const readingOf = (ctx: AppContext): Reading => ({
  */
 export function ignoredFields(leftOut: readonly string[] | undefined, words: DialectWords = {}): string | null {
   if (!leftOut || leftOut.length === 0) return null;
-  const names = leftOut.slice(0, NAMED_MAX).map((field) => printable(wordFor(words, field)));
-  return [...names, ...(names.length < leftOut.length ? ['...'] : [])].join(', ');
+  // Several fields of the checks may be one of the client's.
+  const named = [...new Set(leftOut.map((field) => wordFor(words, field)))];
+  return [...named.slice(0, NAMED_MAX).map(printable), ...(named.length > NAMED_MAX ? ['...'] : [])].join(', ');
 }
 
 const NAMED_MAX = 20;

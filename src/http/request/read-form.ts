@@ -73,12 +73,12 @@ function formRules(body: JsonObject, { maxBytes, share }: BodyLimits): FormRules
 const plainType = (type: string): string =>
   /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : 'application/octet-stream';
 
-/** Fields of text, which may look like numbers. */
-const textFields = new Set(['model', 'prompt', 'negative_prompt', 'user', 'safety_identifier', 'size', 'seconds']);
+/** Fields of text or with members of text, which may look like numbers. */
+const textFields = /^(model|prompt|negative_prompt|user|safety_identifier|size|seconds|metadata\[.*)$/;
 
 function scalarOf(name: string, text: string): JsonValue {
   demandStorable(text);
-  if (textFields.has(name)) return text;
+  if (textFields.test(name)) return text;
   if (text === 'true' || text === 'false') return text === 'true';
   return /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) ? Number(text) : text;
 }

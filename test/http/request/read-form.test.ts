@@ -52,6 +52,8 @@ describe('a form on a route that takes JSON too', () => {
       ['tag', 'a'],
       ['tag', 'b'],
       ['only[]', 'x'],
+      ['metadata[order]', '7'],
+      ['metadata[paid]', 'true'],
     );
     const uri = 'data:image/png;base64,cG5n';
     expect((await send(form)).json.echo).toEqual({
@@ -68,6 +70,8 @@ describe('a form on a route that takes JSON too', () => {
       input_reference: { file_id: 'file_1' },
       tag: ['a', 'b'],
       only: ['x'],
+      // Members of metadata are texts.
+      metadata: { order: '7', paid: 'true' },
     });
     expect((await send('{"n":2}', 'application/json')).json.echo).toEqual({ n: 2 });
   });

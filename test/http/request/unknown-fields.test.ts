@@ -7,6 +7,7 @@ import { readGeminiChat, readV1GeminiChat } from '../../../src/http/dialects/gem
 import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai/openai-chat-request.ts';
 import type { Reading } from '../../../src/http/dialects/reading.ts';
 import { readResponses } from '../../../src/http/dialects/responses/responses-request.ts';
+import { geminiWords } from '../../../src/http/dialects/gemini/gemini-params.ts';
 import { ignoredFields } from '../../../src/http/request/ignored-fields.ts';
 
 interface Dialect {
@@ -258,5 +259,12 @@ describe('x-tollgate-ignored', () => {
     expect(ignoredFields([])).toBeNull();
     expect(ignoredFields(['a.b', 'ü\r\n,x', '\ud800'])).toBe('a.b, %C3%BC%0D%0A%2Cx, %EF%BF%BD');
     expect(ignoredFields(Array.from({ length: 21 }, (_, index) => `f${index}`))?.endsWith('f19, ...')).toBe(true);
+  });
+
+  it('names a field of the client once that is several to the checks, as the thinkingConfig of Gemini', () => {
+    const config = 'generationConfig.thinkingConfig';
+    expect(ignoredFields(['reasoning_effort', 'thinking', 'seed'], geminiWords)).toBe(
+      `${config}, generationConfig.seed`,
+    );
   });
 });
