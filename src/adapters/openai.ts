@@ -138,11 +138,18 @@ function named(request: UpstreamChat, key: string, value: JsonValue | undefined)
  */
 function toMessages({ messages, traits }: UpstreamChat): RequestBody[] {
   const keeps = traits?.keeps_reasoning === true && messages.some(({ role }) => role === 'tool');
-  return filesAfterResults(messages).map((message) => ({
+  return filesAfterResults(messages.filter(saysSomething)).map((message) => ({
     ...toMessage(message),
     ...(keeps && message.role === 'assistant' && { reasoning_content: message.reasoning || ' ' }),
   }));
 }
+
+/** Providers refuse a turn of which nothing is left, such as one that had thoughts only. An empty text of the client is content. */
+const saysSomething = (message: ChatMessage): boolean =>
+  (message.role === 'assistant' && message.toolCalls.length > 0) ||
+  typeof message.content === 'string' ||
+  (message.content ?? []).length > 0 ||
+  message.role === 'tool';
 
 function toMessage(message: ChatMessage): RequestBody {
   if (message.role === 'tool') {

@@ -278,6 +278,21 @@ export function chatAdapterSuite(of: ChatFamily): void {
       expect(JSON.parse(sent?.body ?? '')).toEqual(of.wire.body);
     });
 
+    it('sends no turn of which nothing is left, which providers refuse', async () => {
+      replies.answer({ status: 500 });
+      const thought = { role: 'assistant', content: null, toolCalls: [], reasoning: 'Hm.' } as const;
+      const messages = [
+        { role: 'user', content: 'first' },
+        { ...thought, toolCalls: [] },
+        { role: 'user', content: [] },
+        { role: 'user', content: 'second' },
+      ] satisfies UpstreamChat['messages'];
+      await adapter.chat(canned(), asking('', { messages }), options());
+      const { body } = replies.received[0] ?? {};
+      expect(body).toMatch(/first.*second/s);
+      expect(body).not.toMatch(/assistant|"model"[,}\]]|"content":(null|\[\])/);
+    });
+
     it('omits the sampling parameters that the catalog leaves out, and sends its fixed fields', async () => {
       replies.answer({ status: 500 });
       const request = { ...asking('x'), temperature: 0.5, topP: 0.9, topK: 5, stop: ['.'] };

@@ -87,6 +87,18 @@ describe('the Responses API of the OpenAI adapter', () => {
     expect(body).toMatchObject(fixed);
   });
 
+  it('sends no message of which nothing is left, which OpenAI refuses', async () => {
+    const { body } = await wire.chat({
+      ...responsesRequest,
+      messages: [
+        { role: 'user', content: [] },
+        { role: 'assistant', content: null, toolCalls: [], reasoning: 'Hm.' },
+        { role: 'user', content: 'second' },
+      ],
+    });
+    expect(body).toMatchObject({ input: [{ role: 'user', content: 'second' }] });
+  });
+
   it('takes the effort of the catalog before that of a request', async () => {
     const fixed = { reasoning_effort: 'none' };
     const { body } = await wire.chat({ ...responsesRequest, fixed, extra: { reasoning_effort: 'high' } });

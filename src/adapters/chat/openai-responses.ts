@@ -126,7 +126,11 @@ function toItems(message: ChatMessage, customIds: ReadonlySet<string>): RequestB
     const type = customIds.has(message.toolCallId) ? 'custom_tool_call_output' : 'function_call_output';
     return [{ type, call_id: message.toolCallId, output: toOutput(message) }];
   }
-  if (message.role !== 'assistant') return [{ role: message.role, content: toContent(message) }];
+  if (message.role !== 'assistant') {
+    const content = toContent(message);
+    // As in a chat completion, an empty list is refused.
+    return Array.isArray(content) && content.length === 0 ? [] : [{ role: message.role, content }];
+  }
   const text = textOf(message.content);
   const thoughts = (message.thoughts ?? []).filter(({ kind }) => kind === 'openai').map(toReasoning);
   return [
