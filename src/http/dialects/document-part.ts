@@ -57,6 +57,10 @@ export const notStored = (param: string, instead: string): GatewayError =>
     isInClientWords: true,
   });
 
+/** The refusal of a part that has no file. */
+export const missingFile = (param: string): GatewayError =>
+  new GatewayError('missing_parameter', { param, message: `The field ${param} is required.`, isInClientWords: true });
+
 const PDF = 'application/pdf';
 
 /** The beginning of every PDF, `%PDF-`, in base64. */

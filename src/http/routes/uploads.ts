@@ -6,6 +6,7 @@ import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
 import { UploadedFile } from '../openapi/schemas/file.ts';
 import { ClientGone } from '../request/read-body.ts';
+import { whenGone } from '../server/client-gone.ts';
 import { endpoint, type Route } from '../route.ts';
 import { media, post } from './common-rows.ts';
 
@@ -45,16 +46,10 @@ export const uploadRoute = (deps: UploadRouteDeps): Route =>
 /** Stops if the client disconnects before its picture is stored. A stored picture stays until it expires. */
 async function uploadPicture(deps: UploadRouteDeps, ctx: AppContext): Promise<z.input<typeof UploadedFile>> {
   const { urls } = deps;
-  const gone = new AbortController();
-  const onClose = (): void => {
-    if (!ctx.res.writableFinished) gone.abort();
-  };
-  ctx.res.once('close', onClose);
-  // It may have closed before this handler began.
-  if (ctx.res.closed) gone.abort();
+  const gone = whenGone(ctx);
   try {
     const bytes = ctx.request.picture ?? Buffer.alloc(0);
-    const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone.signal });
+    const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone });
     ctx.status = 201;
     return {
       id: file.id,
@@ -69,11 +64,9 @@ async function uploadPicture(deps: UploadRouteDeps, ctx: AppContext): Promise<z.
       expires_at: file.expiresAt,
     };
   } catch (error) {
-    if (gone.signal.aborted && !(error instanceof GatewayError)) {
+    if (gone.aborted && !(error instanceof GatewayError)) {
       throw new ClientGone('The client disconnected', { cause: error });
     }
     throw error;
-  } finally {
-    ctx.res.off('close', onClose);
   }
 }

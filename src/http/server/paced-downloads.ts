@@ -1,6 +1,7 @@
 import { pipeline, Transform, type Readable } from 'node:stream';
 import { createMemoryBudget } from '../../platform/memory-budget.ts';
 import type { AppContext } from '../context.ts';
+import { whenGone } from './client-gone.ts';
 
 /**
  * What all downloads together send in one turn of the event loop: eight reads of a file. Hundreds of readers that begin at the same
@@ -41,12 +42,8 @@ const TURN_REQUESTS = 16;
 export function createTurns(): { turn(ctx: Pick<AppContext, 'res'>, owner: string): Promise<void> } {
   const turns = createMemoryBudget(TURN_REQUESTS);
   return {
-    async turn({ res }, owner) {
-      const gone = new AbortController();
-      const onClose = (): void => gone.abort();
-      res.once('close', onClose);
-      const release = await turns.take(1, { owner, signal: gone.signal });
-      res.off('close', onClose);
+    async turn(ctx, owner) {
+      const release = await turns.take(1, { owner, signal: whenGone(ctx) });
       if (release) setImmediate(release);
     },
   };

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { ChatContent, ChatPart } from '../../../domain/chat/chat.ts';
-import { GatewayError } from '../../../domain/errors.ts';
 import { chosenBy, arrayOf } from '../../request/validate.ts';
 import { cache_control, nonNullFields, ImageUrl, isNonNull, v1ItemsMax } from '../chat-fields.ts';
 import { V1ImageUrl } from '../picture-url.ts';
-import { notStored, toFilePart } from '../document-part.ts';
+import { missingFile, notStored, toFilePart } from '../document-part.ts';
 
 const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control });
 const ImagePart = z.object({
@@ -70,10 +69,5 @@ function toFile(
 ): ChatPart {
   if (isNonNull(data)) return toFilePart({ at, name, ...(/^https?:/i.test(data) ? { url: data } : { data }) });
   if (isNonNull(id)) throw notStored(`${at}.file.file_id`, 'Send the file as a data URI in file_data.');
-  const param = `${at}.file.file_data`;
-  throw new GatewayError('missing_parameter', {
-    param,
-    message: `The field ${param} is required.`,
-    isInClientWords: true,
-  });
+  throw missingFile(`${at}.file.file_data`);
 }

@@ -35,26 +35,27 @@ export interface OpenaiImageRequest {
  */
 export function readOpenaiImage(body: unknown, reading: Reading = strictly): OpenaiImageRequest {
   const { parsed, leftOut } = readMediaBody(OpenaiImageBody, body, { refused: {} }, reading);
-  const { size, response_format: format, async, ...rest } = parsed;
-  return {
-    images: [],
-    isInline: format !== 'url',
-    isAsync: async === true,
-    ...nonNullFields({ size, leftOut }),
-    further: withoutEffect(rest),
-  };
+  return toImageRequest(parsed, [], leftOut);
 }
 
 /** Reads `POST /v1/images/edits`: the same with pictures, from a form or, as JSON, in `images`. */
 export function readOpenaiEdit(body: unknown, reading: Reading = strictly): OpenaiImageRequest {
   const { parsed, leftOut } = readMediaBody(OpenaiEditBody, body, { refused: {} }, reading);
-  const { image, images, size, response_format: format, async, ...rest } = parsed;
+  const { image, images, ...rest } = parsed;
   const pictures = [...(typeof image === 'string' ? [image] : (image ?? [])), ...(images ?? []).map(toReference)];
   if (pictures.length === 0) {
     throw new GatewayError('missing_parameter', { param: 'image', message: 'The field image is required.' });
   }
+  return toImageRequest(rest, pictures, leftOut);
+}
+
+function toImageRequest(
+  { size, response_format: format, async, ...rest }: z.output<typeof OpenaiImageBody>,
+  images: string[],
+  leftOut: string[] | undefined,
+): OpenaiImageRequest {
   return {
-    images: pictures,
+    images,
     isInline: format !== 'url',
     isAsync: async === true,
     ...nonNullFields({ size, leftOut }),

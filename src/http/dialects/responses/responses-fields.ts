@@ -51,7 +51,6 @@ const contentOf = <Part extends z.ZodType>(part: Part) => z.union([z.string(), a
 
 const id = z.string().max(512).nullish();
 const status = z.enum(['in_progress', 'completed', 'incomplete']).nullish();
-const callId = z.string().min(1).max(512);
 const caller = z.strictObject({ type: z.literal('direct') }).nullish();
 /** The part of a turn that OpenAI's newest models write a message in. */
 const phase = z.enum(['commentary', 'final_answer']).nullish();
@@ -63,42 +62,13 @@ const InputMessage = z.discriminatedUnion('role', [
   z.strictObject({ ...message, role: z.literal('system'), content: contentOf(InputText) }),
   z.strictObject({ ...message, role: z.literal('developer'), content: contentOf(InputText) }),
 ]);
-const FunctionCall = z.strictObject({
-  type: z.literal('function_call'),
-  id,
-  status,
-  caller,
-  call_id: callId,
-  name: FunctionName,
-  namespace: FunctionName.nullish(),
-  arguments: z.string(),
-});
-const CustomToolCall = z.strictObject({
-  type: z.literal('custom_tool_call'),
-  id,
-  status,
-  caller,
-  call_id: callId,
-  name: FunctionName,
-  namespace: FunctionName.nullish(),
-  input: z.string(),
-});
-const CustomToolCallOutput = z.strictObject({
-  type: z.literal('custom_tool_call_output'),
-  id,
-  status,
-  caller,
-  call_id: callId,
-  output: contentOf(inputPart),
-});
-const FunctionCallOutput = z.strictObject({
-  type: z.literal('function_call_output'),
-  id,
-  status,
-  caller,
-  call_id: callId,
-  output: contentOf(inputPart),
-});
+const ofCall = { id, status, caller, call_id: z.string().min(1).max(512) };
+const call = { ...ofCall, name: FunctionName, namespace: FunctionName.nullish() };
+const FunctionCall = z.strictObject({ type: z.literal('function_call'), ...call, arguments: z.string() });
+const CustomToolCall = z.strictObject({ type: z.literal('custom_tool_call'), ...call, input: z.string() });
+const result = { ...ofCall, output: contentOf(inputPart) };
+const FunctionCallOutput = z.strictObject({ type: z.literal('function_call_output'), ...result });
+const CustomToolCallOutput = z.strictObject({ type: z.literal('custom_tool_call_output'), ...result });
 const Reasoning = z.strictObject({
   type: z.literal('reasoning'),
   id,

@@ -10,7 +10,7 @@ import { GatewayError, quoted } from '../../../domain/errors.ts';
 import type { SignedThought } from '../../../domain/chat/thoughts.ts';
 import { nonNullFields, isNonNull } from '../chat-fields.ts';
 import { customArguments } from '../custom-tool.ts';
-import { notStored, toFilePart } from '../document-part.ts';
+import { missingFile, notStored, toFilePart } from '../document-part.ts';
 import type { ProviderPart } from '../provider-tools.ts';
 import type { VendorFieldCollector } from '../reading.ts';
 import type { InputItem, InputPart } from './responses-fields.ts';
@@ -123,11 +123,7 @@ function toFile(file: Extract<InputPart, { type: 'input_file' }>, at: string): C
   const { file_data: data, file_url: url, filename: name, detail } = file;
   if (!isNonNull(data) && !isNonNull(url)) {
     if (isNonNull(file.file_id)) throw notStored(`${at}.file_id`, 'Send the file in file_data, or a PDF by file_url.');
-    throw new GatewayError('missing_parameter', {
-      param: `${at}.file_data`,
-      message: `The field ${at}.file_data is required.`,
-      isInClientWords: true,
-    });
+    throw missingFile(`${at}.file_data`);
   }
   return toFilePart({ at, data, url, name, detail });
 }
