@@ -63,6 +63,8 @@ export class CircuitBreaker {
   readonly #deps: BreakerDeps;
   /** By channel and model, with the moment the window began. Calls that began before it are not counted. */
   readonly #windows = new Map<string, OutcomeWindow & { since: number }>();
+  /** The channels and models that were tripped when they were last listed. */
+  #tripped: ReadonlySet<string> = new Set();
   readonly #corroboration: ChannelCorroboration;
   /** By credential: whether the free call showed that the provider refuses our account. */
   readonly #refused = new LRUCache<string, { at: number; isRefused: Promise<boolean> }>({ max: probesMax });
@@ -75,9 +77,16 @@ export class CircuitBreaker {
     this.#corroboration = new ChannelCorroboration(deps.db);
   }
 
-  /** Outcomes that were counted before a trip must not trip the breaker again after it. */
+  /**
+   * Outcomes that were counted before a trip must not trip the breaker again after it. Each trip begins the window once: its probes begin later, and
+   * their outcomes count.
+   */
   restartTripped(channels: readonly ChannelRow[]): void {
-    for (const { id, trippedModels } of channels) for (const modelId of trippedModels) this.#beginWindow(id, modelId);
+    const tripped = new Set(
+      channels.flatMap(({ id, trippedModels }) => trippedModels.map((model) => `${id} ${model}`)),
+    );
+    for (const key of tripped) if (!this.#tripped.has(key)) this.#beginWindow(key);
+    this.#tripped = tripped;
   }
 
   /** Whether a call of this project may go to the channel. While the breaker is tripped, that call is the one probe. */
@@ -294,16 +303,17 @@ export class CircuitBreaker {
   }
 
   #isMostlyFailing({ id }: ChannelRow, modelId: string, failed: boolean, startedAt: number): boolean {
-    const window = this.#windows.get(`${id} ${modelId}`) ?? this.#beginWindow(id, modelId, startedAt);
+    const key = `${id} ${modelId}`;
+    const window = this.#windows.get(key) ?? this.#beginWindow(key, startedAt);
     if (startedAt < window.since) return false;
     const tooMany = noteOutcome(window, failed, performance.now());
-    if (tooMany) this.#beginWindow(id, modelId);
+    if (tooMany) this.#beginWindow(key);
     return tooMany;
   }
 
-  #beginWindow(channelId: string, modelId: string, since = performance.now()) {
+  #beginWindow(key: string, since = performance.now()) {
     const window = { outcomes: [], since };
-    this.#windows.set(`${channelId} ${modelId}`, window);
+    this.#windows.set(key, window);
     return window;
   }
 }

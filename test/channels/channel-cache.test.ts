@@ -344,6 +344,24 @@ describe('the channel cache', () => {
     expect(await cache.claim(channel, call)).not.toBeNull();
   });
 
+  it('stays tripped one step longer if its probe is not answered, however often the channels are read meanwhile', async () => {
+    const unanswered: Attempt<unknown> = {
+      kind: 'unknown',
+      errorClass: 'interrupted',
+      detail: '',
+      timedOut: 'unanswered',
+    };
+    const cache = newCache();
+    await fails({ trip: true });
+    await later(31);
+    const probed = await cache.claim(await drawn(cache), call);
+    if (!probed) throw new Error('the probe was not claimed');
+    const startedAt = performance.now();
+    await cache.list();
+    await cache.note(probed, { ...call, startedAt }, unanswered);
+    expect(await unavailableFor()).toBe(60);
+  });
+
   it('refuses a claim on a channel that was tripped or disabled since the draw', async () => {
     const cache = newCache();
     const channel = await drawn(cache);
