@@ -393,6 +393,30 @@ describe('the limits of channels', () => {
     await eventually(async () => (await expireChats(gateway.database, 10)) >= 0);
   });
 
+  it('give a slot back when the call that it was taken for cannot be written', async () => {
+    const { database } = gateway;
+    await limit(next, { parallel: 1 });
+    await limit(pool, { parallel: 50 });
+    await untilCounted();
+    pooled.serve(ownError(500, 'server_error'));
+    await database.query('', 'alter function next_chat_attempts(jsonb) rename to away_chat_attempts');
+    try {
+      expect((await ask()).status).toBeGreaterThanOrEqual(500);
+    } finally {
+      await database.query('', 'alter function away_chat_attempts(jsonb) rename to next_chat_attempts');
+      pooled.serve(goodAnswer(0));
+    }
+    expect(second.chats).toHaveLength(0);
+    await eventually(async () => {
+      const rows = await database.query<{ requests: number }>(
+        'test-given-back',
+        'select u.requests from channel_use u join channel c on c.id = u.subject_id where c.name = $1',
+        [next],
+      );
+      return rows.length === 1 && rows[0]?.requests === 0 && (await stateOf(next)).limits.used.parallel === 0;
+    });
+  });
+
   it('let a task wait for a slot, and count its job until it ends', async () => {
     await limit(mediaPool, { parallel: 1 });
     await eventually(async () => {

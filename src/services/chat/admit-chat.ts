@@ -2,12 +2,13 @@ import { firstAttemptId } from '../../db/chat/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels/channels.ts';
 import { creditRefusal } from '../ledger/credit-refusal.ts';
 import type { ChatDeps, ChatInput } from './chat-input.ts';
-import type { Progress } from './route-chat.ts';
+import { giveClaimBack, type Progress } from './route-chat.ts';
 
 /** Holds the credits and begins the first attempt. If that fails or is refused, the claimed channel is released. */
 export async function admitChat(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promise<Progress | 'replay'> {
   const { config } = deps;
   const modelId = input.prepared.entry.model.id;
+  const attemptId = firstAttemptId(input.requestId);
   const admitting = deps.chatLedger.admit({
     requestId: input.requestId,
     projectId: input.key.projectId,
@@ -22,14 +23,12 @@ export async function admitChat(deps: ChatDeps, input: ChatInput, first: Channel
   });
   const { verdict, rate, retryAfterSeconds } = await admitting.catch((error: unknown) => {
     // Not awaited, because a database that failed the admission would also delay the release.
-    void deps.channels.release(first, modelId);
-    void deps.channels.calls.undo(firstAttemptId(input.requestId));
+    void giveClaimBack(deps, first, { modelId, attemptId });
     throw error;
   });
   if (rate) input.onRate(rate);
-  if (verdict.kind === 'admitted')
-    return { attemptId: firstAttemptId(input.requestId), channelId: first.id, attempt: null };
-  await Promise.all([deps.channels.release(first, modelId), deps.channels.calls.undo(firstAttemptId(input.requestId))]);
+  if (verdict.kind === 'admitted') return { attemptId, channelId: first.id, attempt: null };
+  await giveClaimBack(deps, first, { modelId, attemptId });
   if (verdict.kind === 'replay') return 'replay';
   throw await creditRefusal(deps, {
     code: verdict.code,

@@ -65,6 +65,15 @@ export async function drawChatChannels(
   throw new GatewayError('no_channel_available', { retryAfterSeconds });
 }
 
+/** Ends the claim of a channel for a call that is not sent. Never rejects. */
+export async function giveClaimBack(
+  { channels }: Pick<ChatDeps, 'channels'>,
+  channel: ChannelRow,
+  { modelId, attemptId }: { modelId: string; attemptId: string },
+): Promise<void> {
+  await Promise.all([channels.release(channel, modelId), channels.calls.undo(attemptId)]);
+}
+
 /** For each channel a number in [0, 1) that is the same in every turn of a conversation, and on every process. */
 function numbersOf(conversation: string): (channel: ChannelRow) => number {
   // Hashed once, so that each further channel hashes a short text.
@@ -142,8 +151,14 @@ export async function tryChatChannels<Answer>(
     if (!chosen) return last;
     const { channel, isSame, attemptId } = chosen;
     const isAllowed = isSame || deps.retryBudget.take(projectId);
-    if (!isAllowed || !(await beginNext(deps, input, last, chosen))) {
-      await Promise.all([channels.release(channel, modelId), channels.calls.undo(attemptId)]);
+    const beginning = isAllowed ? beginNext(deps, input, last, chosen) : Promise.resolve(false);
+    const isBegun = await beginning.catch((error: unknown) => {
+      // Not awaited, as in `admitChat`.
+      void giveClaimBack(deps, channel, { modelId, attemptId });
+      throw error;
+    });
+    if (!isBegun) {
+      await giveClaimBack(deps, channel, { modelId, attemptId });
       return last;
     }
     if (isSame) extra += 1;
