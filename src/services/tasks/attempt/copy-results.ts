@@ -22,8 +22,10 @@ export async function copyResults(
     const facts = { task_id: task.taskId, channel: channel.row.name, files: left.length };
     deps.logger.info(facts, 'files beside the results were left out');
   }
+  const keptAddresses = () => ({ sealedResult: sealResults(deps, holder.attemptId, results) });
   if (results.length > outputsMax) {
-    return decided(holder, unusable('upstream_invalid_response', 'the job returned more results than allowed'));
+    const end = unusable('upstream_invalid_response', 'the job returned more results than allowed');
+    return decided(holder, { ...end, ...keptAddresses() });
   }
   const copies = planCopies(holder, results);
   // Inline results are too large for a row.
@@ -50,10 +52,7 @@ export async function copyResults(
     case 'copied':
       return { stage: 'copied', holder, files: copied.files };
     case 'failed':
-      return decided(holder, {
-        ...unusable(copied.code, copied.detail),
-        sealedResult: sealResults(deps, holder.attemptId, results),
-      });
+      return decided(holder, { ...unusable(copied.code, copied.detail), ...keptAddresses() });
     case 'interrupted':
       if (signals.canceled.aborted) return giveUp(run, holder);
       throw new AttemptInterrupted('shutting down while copying outputs');

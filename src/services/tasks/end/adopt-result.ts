@@ -42,7 +42,8 @@ export async function adoptResult(
       ? await storeResult(deps, before, result === undefined ? await lateResult(deps, before) : { url: result })
       : null;
   const adopted = await adopt(deps, { before, file, charge, actor }).catch(async (error: unknown) => {
-    if (file) await discardFiles(deps, [file]);
+    // After any other error the adoption may be committed. If it is not, retention deletes the file.
+    if (file && error instanceof OperatorError) await discardFiles(deps, [file]);
     throw error;
   });
   // Another call was faster.

@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import type { Adapter, MediaRequest, Upstream } from '../../../../src/adapters/channel.ts';
 import { createChannelCache } from '../../../../src/channels/channel-cache.ts';
 import { credentialContext } from '../../../../src/services/channels/unseal-credential.ts';
+import { readKeptResults } from '../../../../src/services/tasks/attempt/kept-results.ts';
 import { AttemptInterrupted, type AttemptDeps } from '../../../../src/services/tasks/attempt/run.ts';
 import { runAttempt } from '../../../../src/services/tasks/attempt/run-attempt.ts';
 import type { Config } from '../../../../src/config/load-config.ts';
@@ -251,6 +252,18 @@ describe('an accepted job whose attempt another worker has taken over', () => {
     expect(await rowsOf(db, 'select operation, outcome from attempt where request_id = $1', [task.taskId])).toEqual([
       { operation: { id: 'one' }, outcome: null },
     ]);
+  });
+});
+
+describe('a job with more results than a task may have', () => {
+  it('is refused, and its addresses are kept for an operator', async () => {
+    const task = await prepared({});
+    const outputs = Array.from({ length: 17 }, (_, index) => ({ url: `https://results.example/${index}.png` }));
+    const submitMedia = () => Promise.resolve({ kind: 'done', outputs } as const);
+    const deps = { ...task.deps, adapters: { fal: { ...adapter, submitMedia } } };
+    expect(await runAttempt(deps, task, signals)).toEqual({ kind: 'refused', code: 'upstream_invalid_response' });
+    const kept = await readKeptResults(deps, task.taskId);
+    expect(kept.map(({ url }) => url)).toEqual(outputs.slice(0, 16).map(({ url }) => url));
   });
 });
 

@@ -4,6 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { openLocally } from '../../../../src/main/cli/open-deps.ts';
+import { readResult } from '../../../../src/main/cli/read-result.ts';
+import { openStoredFile } from '../../../../src/services/files/open-signed-file.ts';
+import { adoptResult } from '../../../../src/services/tasks/end/adopt-result.ts';
 import { verifyLedger } from '../../../../src/db/ledger/verify-ledger.ts';
 import { picture } from '../../../../packages/sandbox/src/picture.ts';
 import { admitted, newTask, openLedger, rowsOf, taskEnd } from '../../../db/books.ts';
@@ -95,6 +99,28 @@ describe('tasks adopt', () => {
     expect(audit['data']).toContainEqual(
       expect.objectContaining({ after: { files: [expect.any(String)], charged: 10 } }),
     );
+  });
+
+  it('keeps the file of an adoption whose commit was not acknowledged', async () => {
+    const task = await failedTask();
+    const result = await readResult(png);
+    const { open, close } = openLocally(home.settings);
+    try {
+      const deps = await open('worker');
+      const transaction = deps.db.transaction.bind(deps.db);
+      deps.db.transaction = async (begin, work) => {
+        await transaction(begin, work);
+        throw Object.assign(new Error('the connection was lost'), { code: 'ECONNRESET' });
+      };
+      const adoption = { taskId: task, result, charge: true, actor: 'test' };
+      await expect(adoptResult(deps, adoption)).rejects.toThrow('lost');
+      deps.db.transaction = transaction;
+      const { changed, task: adopted } = await adoptResult(deps, adoption);
+      expect(changed).toBe(false);
+      expect(await openStoredFile(deps, adopted.output?.[0]?.file_id ?? '')).toMatchObject({ mimeType: 'image/png' });
+    } finally {
+      await close();
+    }
   });
 
   it('has a charge that can be given back once, in parts, and is not taken again', async () => {
