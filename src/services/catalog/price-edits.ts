@@ -58,19 +58,11 @@ const blockText = (key: string, value: JsonObject[string], indent: string): stri
       )
     : `${key}: ${JSON.stringify(value)}`;
 
-/** Removes a member of a map in blocks, with the comments in it. One of a map in braces goes with its comma. */
-export function removeMember(text: string, map: YAMLMap, key: string): TextEdit[] {
-  const index = map.items.findIndex((pair) => isKey(pair, key));
-  const pair = map.items[index];
-  if (pair === undefined) return [];
-  const [start, end] = [keyStart(pair), valueEnd(pair)];
-  if (!map.flow) return [{ start: lineStart(text, start), end: lineEnd(text, end) + 1, text: '' }];
-  return [
-    flowRemoval(
-      map.items.map((each) => [keyStart(each), valueEnd(each)]),
-      index,
-    ),
-  ];
+/** Removes members of a map, with the comments in their lines. Those of a map in braces go with their commas. */
+export function removeMembers(text: string, map: YAMLMap, keys: readonly string[]): TextEdit[] {
+  const ranges = map.items.map((pair): Range => [keyStart(pair), valueEnd(pair)]);
+  const isRemoved = (index: number): boolean => keys.some((key) => isKey(map.items[index], key));
+  return map.flow ? flowRemovals(ranges, isRemoved) : lineRemovals(text, ranges, isRemoved);
 }
 
 /**
@@ -84,12 +76,15 @@ export function setRules(text: string, list: YAMLSeq, rules: readonly PricingRul
   const ruleAt = (index: number): PricingRule | undefined => rules.find(({ match }) => ruleId(match) === ids[index]);
   const leaves = (index: number): boolean =>
     ruleAt(index) === undefined && rules.some(({ match }) => match.value === existing[index]?.match.value);
-  const edits = items.flatMap((item, index): TextEdit[] => {
-    if (leaves(index)) return [removeItem(text, list, index)];
-    const rule = ruleAt(index);
-    return rule ? setMembers(text, item, { credits: rule.credits }) : [];
-  });
   const left = [...items.keys()].filter((index) => !leaves(index));
+  if (list.flow && left.length === 0) return [replaceItems(text, list, rules)];
+  const ranges = items.map((item): Range => [startOf(item), item.range?.[1] ?? 0]);
+  const edits = list.flow ? flowRemovals(ranges, leaves) : lineRemovals(text, ranges, leaves);
+  for (const index of left) {
+    const rule = ruleAt(index);
+    const item = items[index];
+    if (rule && item) edits.push(...setMembers(text, item, { credits: rule.credits }));
+  }
   for (const rule of rules.filter(({ match }) => !ids.includes(ruleId(match)))) {
     const after = left.findLast((index) => existing[index]?.match.value === rule.match.value) ?? left.at(-1);
     edits.push(addItem(text, list, after === undefined ? undefined : items[after], rule));
@@ -108,27 +103,34 @@ function addItem(text: string, list: YAMLSeq, after: YAMLMap | undefined, rule: 
   const own = flowText(rule, isJson(text, list));
   const start = startOf(list);
   const end = after?.range?.[1];
-  if (list.flow) return end === undefined ? insertion(start + 1, `${own}, `) : insertion(end, `, ${own}`);
+  if (list.flow) return insertion(end ?? start + 1, `, ${own}`);
   const line = `${' '.repeat(columnOf(text, start))}- ${own}`;
   return end === undefined
     ? insertion(lineStart(text, start), `${line}\n`)
     : insertion(lineEnd(text, end), `\n${line}`);
 }
 
-function removeItem(text: string, list: YAMLSeq, index: number): TextEdit {
-  const ranges = list.items.filter(isMap).map((item): Range => [startOf(item), item.range?.[1] ?? 0]);
-  if (list.flow) return flowRemoval(ranges, index);
-  const [start, end] = ranges[index] ?? [0, 0];
-  return { start: lineStart(text, start), end: lineEnd(text, end) + 1, text: '' };
+/** All rules of a list in brackets of which none stays. */
+function replaceItems(text: string, list: YAMLSeq, rules: readonly PricingRule[]): TextEdit {
+  const own = rules.map((rule) => flowText(rule, isJson(text, list))).join(', ');
+  return { start: startOf(list) + 1, end: (list.range?.[1] ?? 0) - 1, text: own };
 }
 
 type Range = [start: number, end: number];
 
-function flowRemoval(ranges: readonly Range[], index: number): TextEdit {
-  const [start, end] = ranges[index] ?? [0, 0];
-  const next = ranges[index + 1];
-  if (next) return { start, end: next[0], text: '' };
-  return { start: ranges[index - 1]?.[1] ?? start, end, text: '' };
+const lineRemovals = (text: string, ranges: readonly Range[], isRemoved: (index: number) => boolean): TextEdit[] =>
+  ranges
+    .filter((_, index) => isRemoved(index))
+    .map(([start, end]) => ({ start: lineStart(text, start), end: lineEnd(text, end) + 1, text: '' }));
+
+/** The first of a list or map goes with the comma after it as long as none stays before, any other with the comma before it. */
+function flowRemovals(ranges: readonly Range[], isRemoved: (index: number) => boolean): TextEdit[] {
+  const firstLeft = ranges.findIndex((_, index) => !isRemoved(index));
+  return ranges.flatMap(([start, end], index): TextEdit[] => {
+    if (!isRemoved(index)) return [];
+    const next = index < firstLeft ? ranges[index + 1] : undefined;
+    return [next ? { start, end: next[0], text: '' } : { start: ranges[index - 1]?.[1] ?? start, end, text: '' }];
+  });
 }
 
 /** A member of a map before every other, such as the list of rules of a model that had none. */

@@ -12,7 +12,7 @@ import {
   modelNodes,
   nodeOf,
   prependMember,
-  removeMember,
+  removeMembers,
   setMembers,
   setRules,
   type TextEdit,
@@ -72,8 +72,8 @@ function chatEdits(text: string, item: YAMLMap, entry: CatalogEntry, policy: Pri
   const formerOfLong = tokenPriceMembers.filter((member) => members.long_input?.[member] === undefined);
   return [
     ...setMembers(text, pricing, members),
-    ...former.flatMap((member) => removeMember(text, pricing, member)),
-    ...(isMap(long) && members.long_input ? formerOfLong.flatMap((member) => removeMember(text, long, member)) : []),
+    ...removeMembers(text, pricing, former),
+    ...(isMap(long) && members.long_input ? removeMembers(text, long, formerOfLong) : []),
   ];
 }
 

@@ -116,6 +116,40 @@ describe('a repriced catalog', () => {
     );
   });
 
+  it.each([
+    ['first', 'A, B, input, output'],
+    ['last', 'input, output, A, B'],
+    ['all around', 'A, input, B, output, C, D'],
+  ])('loses neighbours in braces: %s', (_where, order) => {
+    const own: Record<string, string> = {
+      input: 'credits_per_1k_input_tokens',
+      output: 'credits_per_1k_output_tokens',
+      A: 'credits_per_1k_cached_input_tokens',
+      B: 'credits_per_1k_cache_write_tokens',
+      C: 'credits_per_1k_cache_write_1h_tokens',
+      D: 'long_input',
+    };
+    const value = (name: string): string =>
+      name === 'D' ? '{ above_tokens: 5, credits_per_1k_input_tokens: 4 }' : name === 'input' ? '9' : '10';
+    const members = order.split(', ').map((name) => `${own[name]}: ${value(name)}`);
+    const upstream = 'openai: { model: a, cost: { per_million: { input: 1000000, output: 4000000 } } }';
+    const pricing = (inner: string): string => chat(`pricing: { ${inner} }`, upstream);
+    expect(priced(pricing(members.join(', ')))).toBe(
+      pricing('credits_per_1k_input_tokens: 1250, credits_per_1k_output_tokens: 5000'),
+    );
+  });
+
+  it('replaces rules of a JSON list of which none stays', () => {
+    const rule = (value: number, sound: boolean) =>
+      `{ "match": { "key": "duration", "value": ${value}, "all": [{ "key": "generate_audio", "value": ${sound} }] }, "credits": 1 }`;
+    const rules = `[${[rule(5, true), rule(5, false), rule(10, true), rule(10, false)].join(', ')}]`;
+    const plain = (value: number, credits: number) =>
+      `{"match":{"key":"duration","value":${value}},"credits":${credits}}`;
+    expect(priced(video(rules, '{ per_second: 200 }'))).toBe(
+      video(`[${plain(5, 1_250)}, ${plain(10, 2_500)}]`, '{ per_second: 200 }'),
+    );
+  });
+
   it('has further rules for media requests that cost much less, after the rule of their value', () => {
     const cost = '[{ when: { generate_audio: false }, per_second: 100 }, { per_second: 200 }]';
     const rules = (lines: string[]): string => ['', ...lines.map((line) => `        ${line}`)].join('\n');
