@@ -16,7 +16,7 @@ import { callbackSecretContext, newWebhookSecret } from '../projects/callback-se
 import { newSecretRow } from '../projects/new-secret-row.ts';
 import { addImportedChannels, changeImportedChannels } from './import-channels.ts';
 import { changeImportedKeys, changeImportedOwners } from './import-changes.ts';
-import { expiryOf, toDate, type ImportDeps, type ImportRun } from './import-run.ts';
+import { keyLimitsOf, toDate, type ImportDeps, type ImportRun } from './import-run.ts';
 import { keySettings, ownerSettings, type ImportPlan } from './import-plan.ts';
 
 /** Owners that are written in one transaction with their keys. A killed run loses no more than one such transaction. */
@@ -88,18 +88,10 @@ function newOwner({ sealer }: ImportDeps, owner: ImportedOwner): NewOwner {
   return { owner, projectId, callbackSecret, settings: ownerSettings(owner) };
 }
 
-function newKey({ config }: ImportDeps, key: ImportedKey, projectId: string): NewImportedKey {
+function newKey(deps: ImportDeps, key: ImportedKey, projectId: string): NewImportedKey {
   const keyId = newId('key');
-  return {
-    key,
-    keyId,
-    projectId,
-    expiresAt: expiryOf(key),
-    rpm: key.rpm ?? config.keys.rpmDefault,
-    inFlightMax: key.inFlightMax ?? config.keys.inFlightMaxDefault,
-    settings: keySettings(key),
-    secrets: storedSecrets(config.secrets, keyId, key),
-  };
+  const secrets = storedSecrets(deps.config.secrets, keyId, key);
+  return { key, keyId, projectId, ...keyLimitsOf(deps, key), settings: keySettings(key), secrets };
 }
 
 function storedSecrets(

@@ -6,7 +6,7 @@ import type { KeyLimits } from '../../db/projects/keys.ts';
 import type { ImportedKey, ImportedOwner } from '../../domain/imports/imported.ts';
 import { setKey } from '../projects/set-key.ts';
 import { OperatorError } from '../operator-error.ts';
-import { expiryOf, type ImportDeps, type ImportRun } from './import-run.ts';
+import { keyLimitsOf, type ImportDeps, type ImportRun } from './import-run.ts';
 import { keySettings, ownerSettings, type Changed } from './import-plan.ts';
 
 /** Makes the changes of owners since the last import. Only what changed there is changed here. */
@@ -38,7 +38,7 @@ export async function changeImportedKeys(
   for (const [index, { original: key, item, settings, creditsChanged }] of changed.entries()) {
     const { id: externalId, budget: credits } = key;
     if (creditsChanged) await moveImportedCredits(deps.db, { source, kind: 'key', externalId, credits, actor });
-    const changes = limitsOf(key, settings);
+    const changes = changedLimits(deps, key, settings);
     if (Object.keys(changes).length > 0) {
       await setKey(deps, { keyId: item.internalId, changes, actor }).catch((error: unknown) => {
         if (!(error instanceof OperatorError)) throw error;
@@ -50,21 +50,10 @@ export async function changeImportedKeys(
   }
 }
 
-function limitsOf(key: ImportedKey, settings: readonly string[]): Partial<KeyLimits> {
-  const all: KeyLimits = { ...key, scopes: [], expiresAt: expiryOf(key) };
-  const names = settings.map((name) => (name === 'enabled' ? 'expiresAt' : name));
-  const own = [
-    'name',
-    'metadata',
-    'ipRanges',
-    'models',
-    'rpm',
-    'inFlightMax',
-    'budgetDaily',
-    'budgetMonthly',
-    'expiresAt',
-  ];
-  return Object.fromEntries(
-    own.filter((name) => names.includes(name)).map((name) => [name, all[name as keyof KeyLimits]]),
-  );
+/** The limits here of what changed there. */
+function changedLimits(deps: ImportDeps, key: ImportedKey, settings: readonly string[]): Partial<KeyLimits> {
+  const { name, metadata, ipRanges, models, budgetDaily, budgetMonthly } = key;
+  const limits = { name, metadata, ipRanges, models, budgetDaily, budgetMonthly, ...keyLimitsOf(deps, key) };
+  const changed = settings.map((setting) => (setting === 'enabled' ? 'expiresAt' : setting));
+  return Object.fromEntries(Object.entries(limits).filter(([limit]) => changed.includes(limit)));
 }

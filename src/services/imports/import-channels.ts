@@ -113,20 +113,11 @@ export async function changeImportedChannels(
   for (const { original, item, settings } of changed) {
     const channel = item.internalId;
     const { weight, rpm, tpm } = original;
-    const all = { ...recordOf(run, original), weight, rpm, tpm };
-    const names: Readonly<Record<string, keyof typeof all>> = {
-      family: 'adapter',
-      baseUrl: 'baseUrl',
-      groups: 'groups',
-      priority: 'priority',
-      weight: 'weight',
-      rpm: 'rpm',
-      tpm: 'tpm',
-    };
-    const own = settings.flatMap((name) => names[name] ?? []);
+    const record = Object.entries({ ...recordOf(run, original), weight, rpm, tpm });
+    const members = settings.map((setting) => (setting === 'family' ? 'adapter' : setting));
     const [credential = '', ...further] = original.credentials;
     const changes = {
-      ...Object.fromEntries(own.map((name) => [name, all[name]])),
+      ...Object.fromEntries(record.filter(([member]) => members.includes(member))),
       ...(settings.includes('credentials') && { credential }),
     };
     if (Object.keys(changes).length > 0) await setChannel(deps, { channel, changes, actor });

@@ -1,3 +1,4 @@
+import type { KeyLimits } from '../../db/projects/keys.ts';
 import type { Deps } from '../../deps.ts';
 import type { ImportedKey } from '../../domain/imports/imported.ts';
 
@@ -12,8 +13,17 @@ export interface ImportRun {
   progress: (done: string) => void;
 }
 
-/** A key that is disabled there has expired here. */
-export const expiryOf = ({ enabled, expiresAt }: Pick<ImportedKey, 'enabled' | 'expiresAt'>): Date | null => {
+/** The limits of a key that it may lack there: without one it has that of a new key here. A key that is disabled there has expired here. */
+export const keyLimitsOf = (
+  { config: { keys } }: Pick<ImportDeps, 'config'>,
+  key: ImportedKey,
+): Pick<KeyLimits, 'rpm' | 'inFlightMax' | 'expiresAt'> => ({
+  rpm: key.rpm ?? keys.rpmDefault,
+  inFlightMax: key.inFlightMax ?? keys.inFlightMaxDefault,
+  expiresAt: expiryOf(key),
+});
+
+const expiryOf = ({ enabled, expiresAt }: Pick<ImportedKey, 'enabled' | 'expiresAt'>): Date | null => {
   if (!enabled) return new Date(Math.min(Date.now(), (expiresAt ?? Infinity) * 1_000));
   return expiresAt === null ? null : toDate(expiresAt);
 };

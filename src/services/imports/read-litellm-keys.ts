@@ -59,8 +59,7 @@ export async function readLitellmKeys(
       countOne(installation.leftOut, 'sessions of the dashboard');
       continue;
     }
-    const secret = secretOf(row);
-    const id = idOf(row, secret);
+    const { id, secret } = secretOf(row);
     const name = columnText(row, 'key_alias') || columnText(row, 'key_name') || id.slice(0, 12);
     if (secret === null) {
       const sentence = 'has a secret that cannot be sent in a header: give its user a new key.';
@@ -78,18 +77,16 @@ export async function readLitellmKeys(
   }
 }
 
-/** Only LiteLLM's first versions stored a key in plain text. */
-function secretOf(row: SourceRow): KeySecret | null {
+/**
+ * A key's secret, null if it cannot be one here, and its digest as the id. Only LiteLLM's first versions stored a key in plain text, which is
+ * never an id, because ids are stored, shown and logged.
+ */
+function secretOf(row: SourceRow): { id: string; secret: KeySecret | null } {
   const token = columnText(row, 'token');
-  if (!/^[0-9a-f]{64}$/.test(token)) return isPlausibleApiKey(token) ? { plain: [token] } : null;
+  if (!/^[0-9a-f]{64}$/.test(token))
+    return { id: sha256Hex(token), secret: isPlausibleApiKey(token) ? { plain: [token] } : null };
   const last4 = /^sk-\.\.\.(.{4})$/.exec(columnText(row, 'key_name'))?.[1] ?? '';
-  return { sha256: token, prefix: 'sk-', last4 };
-}
-
-/** The digest by which LiteLLM knows a key. A plain secret is never an id, which is stored, shown and logged. */
-function idOf(row: SourceRow, secret: KeySecret | null): string {
-  const token = columnText(row, 'token');
-  return secret !== null && 'sha256' in secret ? token : sha256Hex(token);
+  return { id: token, secret: { sha256: token, prefix: 'sk-', last4 } };
 }
 
 interface LitellmKeyFacts {

@@ -153,6 +153,17 @@ describe('the import of keys of LiteLLM', () => {
     expect(await keyOf(keys['team'])).toMatchObject({ models: ['gpt-4o', 'gpt-5'] });
   });
 
+  it('gives a key whose limits were removed there those of a new key here', async () => {
+    const line = commandLine(() => ({ ...own.settings, KEY_RPM_DEFAULT: '50', KEY_IN_FLIGHT_DEFAULT: '7' }));
+    const again = async (values: string): Promise<unknown> => {
+      await runSql(theirs.url, [changed('custom', values)]);
+      await line.done('import', 'litellm', '--from', theirs.url);
+      return keyOf(keys['custom']);
+    };
+    expect(await again('rpm_limit = 9, max_parallel_requests = 3')).toMatchObject({ rpm: 9, inFlightMax: 3 });
+    expect(await again('rpm_limit = null, max_parallel_requests = null')).toMatchObject({ rpm: 50, inFlightMax: 7 });
+  });
+
   it('accepts a key that was stored in plain text, and writes it nowhere', async () => {
     expect(await keyOf(plain)).not.toBeNull();
     const written = await rowsOf(
