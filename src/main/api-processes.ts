@@ -89,7 +89,8 @@ function askValues(worker: Worker): Promise<MetricValues> {
   });
 }
 
-const send = (worker: Worker, message: ProcessMessage): void => void worker.send(message);
+/** A process that has just died gets nothing, and its exit is told by itself. Without a function to tell it, Node would throw here. */
+const send = (worker: Worker, message: ProcessMessage): void => void worker.send(message, () => undefined);
 
 /**
  * The metrics of all API processes, for one of them. A process that runs alone, and one whose first process does not answer, has

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { Agent, get } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { chooseOwnPort } from '../support/own-port.ts';
@@ -69,6 +70,13 @@ const isAlive = (pid: number): boolean => {
     return false;
   }
 };
+const readMetrics = (agent: Agent): Promise<void> =>
+  new Promise((resolve, reject) => {
+    get({ port: adminPort, path: '/metrics', agent }, (answer) => answer.on('end', resolve).resume()).on(
+      'error',
+      reject,
+    );
+  });
 /** On a connection of its own, so that any of the processes may get it. */
 const listModels = (apiKey: string): Promise<number> =>
   fetch(`${gateway.baseUrl}/api/v1/models`, {
@@ -127,9 +135,31 @@ describe('an API server of two processes', () => {
     expect(isAlive(readyPids().at(-1) ?? 0)).toBe(true);
   });
 
+  it('outlives a process that was killed after it had asked for the metrics of both', async () => {
+    // Connections that both processes have, because the first process takes no new ones while it stands still.
+    const agent = new Agent({ keepAlive: true, maxSockets: 2 * processes });
+    const pages = () => Promise.all(Array.from({ length: 2 * processes }, () => readMetrics(agent)));
+    await pages();
+    const before = readyPids().length;
+    const [asking = 0] = readyPids().filter(isAlive);
+    await gateway.kill('api-1', 'SIGSTOP');
+    try {
+      // Each process has asked the first one before it answers with its own.
+      await pages();
+      process.kill(asking, 'SIGKILL');
+      // Its connections end with it, after that to the first process.
+      await eventually(() => Promise.resolve(Object.values(agent.freeSockets).flat().length < 2 * processes));
+    } finally {
+      await gateway.kill('api-1', 'SIGCONT');
+      agent.destroy();
+    }
+    await eventually(() => Promise.resolve(readyPids().length === before + 1));
+    expect(readyPids().filter(isAlive)).toHaveLength(processes);
+  });
+
   it('ends all its processes on SIGTERM', async () => {
-    const pids = readyPids().slice(1);
-    expect(pids.every(isAlive)).toBe(true);
+    const pids = readyPids().filter(isAlive);
+    expect(pids).toHaveLength(processes);
     await gateway.kill('api-1', 'SIGTERM');
     expect(pids.filter(isAlive)).toEqual([]);
   });
