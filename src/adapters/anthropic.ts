@@ -16,12 +16,13 @@ import type { Adapter, Upstream } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
 import type { FailedAnswer, ReadError } from './upstream/classify-outcome.ts';
 import { toAnthropicSchema } from './chat/anthropic-schema.ts';
-import { sampling, samplingWarnings, thinkingOf } from './chat/anthropic-thinking.ts';
+import { anthropicWarnings, sampling, thinkingOf, withAllowedThoughts } from './chat/anthropic-thinking.ts';
 import { betaHeader } from './chat/anthropic-betas.ts';
 import { toAnthropicTurns, withSystemTurns } from './chat/anthropic-turns.ts';
-import { ProviderModelList, tokenCount, instructionsOf, objectIn, ownObject, splitSystem } from './chat/chat-call.ts';
+import { tokenCount, instructionsOf, objectIn, ownObject, splitSystem } from './chat/chat-call.ts';
 import { anthropicEvents } from './chat/anthropic-stream.ts';
 import { familyCalls } from './upstream/family-calls.ts';
+import { ProviderModelList } from './upstream/list-models.ts';
 import { replyOfEvents } from './chat/chat-events.ts';
 import { fieldsIn } from './chat/event-fields.ts';
 
@@ -66,7 +67,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       vendorApi: 'anthropic',
       translates: ['reasoning_effort'],
     },
-    chatWarnings: samplingWarnings,
+    chatWarnings: anthropicWarnings,
     stopsAtHangUp: true,
     chat: chatBy(() => '/messages', toBody, toReply),
     chatStream: chatStreamBy(
@@ -92,13 +93,14 @@ const headersFor = (upstream: Upstream) => ({
 });
 
 function toBody(request: UpstreamChat): RequestBody {
-  const { system, systemParts, conversation } = instructed(request);
+  const { thinking, effort } = thinkingOf(request);
+  const messages = withAllowedThoughts(request, thinking);
+  const { system, systemParts, conversation } = instructed({ ...request, messages });
   const turns = toAnthropicTurns(conversation, toBlocks);
   // A conversation must have a user turn.
   const isAlone = turns.length === 0;
   const isMarked = systemParts.some(({ cacheControl }) => cacheControl);
   const format = request.responseFormat;
-  const { thinking, effort } = thinkingOf(request);
   const { thinking: _thinking, ...own } = request.vendor?.fields ?? {};
   const outputConfig = {
     ...(effort !== undefined && { effort }),

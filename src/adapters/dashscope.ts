@@ -24,10 +24,9 @@ export function createDashscope(caller: UpstreamCaller): Adapter {
   const { call, ask, submit, pollBy, probeBy } = mediaCalls(caller, { headers: bearerAuthorization, answers });
   return {
     async submitMedia(upstream, request, options) {
-      // DashScope documents no idempotency key. That header helps to find a task in logs.
-      const headers = { 'x-dashscope-async': 'enable', 'idempotency-key': request.idempotencyKey };
+      const headers = { 'x-dashscope-async': 'enable' };
       const path = '/services/aigc/video-generation/video-synthesis';
-      return submit(upstream, { path, headers, body: toBody(request) }, (task_id) => ({ task_id }), options);
+      return submit(upstream, { request, path, headers, body: toBody(request) }, (task_id) => ({ task_id }), options);
     },
 
     pollMedia: pollBy(SavedRef, pathOf),

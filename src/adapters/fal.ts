@@ -26,12 +26,10 @@ export function createFal(caller: UpstreamCaller): Adapter {
   return {
     async submitMedia(upstream, request, options) {
       const path = `/${segments(request.model).join('/')}`;
-      // fal documents no idempotency key. The header helps to find a task in fal's logs.
-      const headers = { 'idempotency-key': request.idempotencyKey };
       const app = appOf(request.model);
       return submit(
         upstream,
-        { path, headers, body: toInput(request) },
+        { request, path, body: toInput(request) },
         (request_id) => ({ app, request_id }),
         options,
       );

@@ -78,7 +78,6 @@ function toBody(request: MediaRequest): RequestBody {
   const [model = '', mode] = request.model.split('/');
   const { aspect_ratio: ratio, ...others } = request.parameters;
   const image = request.image ?? (request.type === 'image' ? request.referenceImages?.[0] : undefined);
-  // A clip has the aspect ratio of its first frame.
   const hasOwnRatio = request.type === 'video' && request.image !== undefined;
   return {
     ...others,

@@ -23,9 +23,7 @@ export function createMinimax(caller: UpstreamCaller): Adapter {
   const { call, ask, submit, pollBy, probeBy } = mediaCalls(caller, { headers: bearerAuthorization, answers });
   return {
     async submitMedia(upstream, request, options) {
-      // MiniMax documents no idempotency key. The header helps to find a task in logs.
-      const headers = { 'idempotency-key': request.idempotencyKey };
-      return submit(upstream, { path: tasksPath, headers, body: toBody(request) }, (task_id) => ({ task_id }), options);
+      return submit(upstream, { request, path: tasksPath, body: toBody(request) }, (task_id) => ({ task_id }), options);
     },
 
     // An unknown task is a 500 with prose, not a 404 (`minimaxWords`).
@@ -62,7 +60,6 @@ function toBody(request: MediaRequest): JsonObject {
   const { ratio, ...parameters } = request.parameters;
   return {
     ...parameters,
-    // A clip has the aspect ratio of its first frame.
     ...(ratio !== undefined && !request.image && { ratio }),
     model: request.model,
     content: contentParts(request),

@@ -15,9 +15,10 @@ import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
 import { replyOfEvents } from './chat/chat-events.ts';
 import { fieldsIn, fieldsInEach, firstFieldsIn, textIn } from './chat/event-fields.ts';
-import { ProviderModelList, tokenCount, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
+import { tokenCount, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
 import type { FailedAnswer } from './upstream/classify-outcome.ts';
 import { familyCalls } from './upstream/family-calls.ts';
+import { ProviderModelList } from './upstream/list-models.ts';
 import { readOpenaiError } from './upstream/openai-error.ts';
 import { openaiMedia } from './media/openai-media.ts';
 import { responsesSupports, toResponsesBody, toResponsesReply } from './chat/openai-responses.ts';
@@ -39,7 +40,7 @@ import { wholeUsage } from './chat/total-tokens.ts';
  * catalog says what a model accepts: `parameters: {max_tokens: {name: max_completion_tokens}, temperature: null}`.
  */
 export function createOpenai(caller: UpstreamCaller): Adapter {
-  const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
+  const { chatBy, chatStreamBy, probeBy, openaiListBy } = familyCalls(caller, {
     headers: bearerAuthorization,
     toolRules: (request) => openaiToolRules(usesResponses(request) ? 64 : 40),
     readError: readOpenaiError,
@@ -68,10 +69,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       reply: replyOf,
     }),
     probe: probeBy('/models', ProviderModelList),
-    listModels: modelListBy('/models', ProviderModelList, ({ data }) => ({
-      names: data.map(({ id }) => id),
-      next: null,
-    })),
+    listModels: openaiListBy('/models'),
   };
 }
 

@@ -20,7 +20,9 @@ import { createTollgate, tollgateMedia } from './tollgate.ts';
 import { createXai, xaiMedia } from './xai.ts';
 
 type CreateAdapter = (caller: UpstreamCaller) => Adapter;
-const creators: Readonly<Record<(typeof familyNames)[number], CreateAdapter>> = {
+
+/** Every supported provider family, by the name that channel rows and the catalog use. */
+export const adapterFamilies: Readonly<Record<string, CreateAdapter>> = {
   fal: createFal,
   openai: createOpenai,
   gemini: createGemini,
@@ -33,10 +35,7 @@ const creators: Readonly<Record<(typeof familyNames)[number], CreateAdapter>> = 
   minimax: createMinimax,
   runway: createRunway,
   tollgate: createTollgate,
-};
-
-/** Every supported provider family, by the name that channel rows and the catalog use. */
-export const adapterFamilies: Readonly<Record<string, CreateAdapter>> = creators;
+} satisfies Record<(typeof familyNames)[number], CreateAdapter>;
 
 /**
  * What the adapter of each media family sends of a request. The check of the catalog, the choice of channels and the table in

@@ -32,13 +32,9 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
   return {
     async submitMedia(upstream, request, options) {
       const { path, version } = endpointOf(request.model);
-      const headers = {
-        // Replicate ignores this header. It helps to find a task in logs.
-        'idempotency-key': request.idempotencyKey,
-        ...(request.type === 'image' && { prefer: `wait=${waitSeconds}` }),
-      };
+      const headers: Record<string, string> = request.type === 'image' ? { prefer: `wait=${waitSeconds}` } : {};
       const body = { version, input: toInput(request) };
-      return submit(upstream, { path, headers, body }, (prediction_id) => ({ prediction_id }), options);
+      return submit(upstream, { request, path, headers, body }, (prediction_id) => ({ prediction_id }), options);
     },
 
     pollMedia: pollBy(SavedRef, pathOf),

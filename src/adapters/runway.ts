@@ -21,10 +21,7 @@ export function createRunway(caller: UpstreamCaller): Adapter {
   const { call, ask, submit, pollBy, probeBy } = mediaCalls(caller, { headers: runwayHeaders, answers });
   return {
     async submitMedia(upstream, request, options) {
-      // Runway documents no idempotency key. The header helps to find a task in logs.
-      const headers = { 'idempotency-key': request.idempotencyKey };
-      const { path, body } = toCall(request);
-      return submit(upstream, { path, headers, body }, (task_id) => ({ task_id }), options);
+      return submit(upstream, { request, ...toCall(request) }, (task_id) => ({ task_id }), options);
     },
 
     pollMedia: pollBy(SavedRef, pathOf),

@@ -25,10 +25,8 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
   const { call, ask, submit, pollBy, probeBy } = mediaCalls(caller, { headers: bearerAuthorization, answers });
   return {
     async submitMedia(upstream, request, options) {
-      // Ark ignores this header. It helps to find a task in logs.
-      const headers = { 'idempotency-key': request.idempotencyKey };
       const body = { ...request.parameters, model: request.model, content: contentParts(request) };
-      return submit(upstream, { path: tasksPath, headers, body }, (task_id) => ({ task_id }), options);
+      return submit(upstream, { request, path: tasksPath, body }, (task_id) => ({ task_id }), options);
     },
 
     pollMedia: pollBy(SavedRef, pathOf),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
-import { ProviderModelList } from './chat/chat-call.ts';
 import type { Adapter, CallOptions, MediaRequest, StopOptions, Upstream } from './channel.ts';
 import { familyCalls, onProviderJob } from './upstream/family-calls.ts';
+import { ProviderModelList } from './upstream/list-models.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { readMediaOutcome } from './media/media-outcome.ts';
 import { unconfirmedStop } from './media/poll.ts';
@@ -18,11 +18,10 @@ import { tollgateAnswers as answers } from './reading/tollgate-answers.ts';
  */
 export function createTollgate(caller: UpstreamCaller): Adapter {
   const { call, submit, pollBy, probeBy } = mediaCalls(caller, { headers: bearerAuthorization, answers });
-  const { modelListBy } = familyCalls(caller, { headers: bearerAuthorization, readError: answers.error });
+  const { openaiListBy } = familyCalls(caller, { headers: bearerAuthorization, readError: answers.error });
   const create = (upstream: Upstream, request: MediaRequest, options: CallOptions) => {
     const path = request.type === 'image' ? '/api/v1/images/generate' : '/api/v1/video/generate';
-    const headers = { 'idempotency-key': request.idempotencyKey };
-    return submit(upstream, { path, headers, body: toBody(request) }, (task_id) => ({ task_id }), options);
+    return submit(upstream, { request, path, body: toBody(request) }, (task_id) => ({ task_id }), options);
   };
 
   return {
@@ -43,10 +42,7 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
     }),
 
     probe: probeBy('/api/v1/models', ProviderModelList),
-    listModels: modelListBy('/api/v1/models', ProviderModelList, ({ data }) => ({
-      names: data.map(({ id }) => id),
-      next: null,
-    })),
+    listModels: openaiListBy('/api/v1/models'),
   };
 }
 

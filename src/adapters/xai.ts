@@ -3,8 +3,8 @@ import type { JsonObject } from '../domain/json.ts';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
 import type { Adapter, MediaRequest } from './channel.ts';
-import { ProviderModelList } from './chat/chat-call.ts';
 import { familyCalls } from './upstream/family-calls.ts';
+import { ProviderModelList } from './upstream/list-models.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { imagesOf } from './media/media-inputs.ts';
 import { SavedId, pathSegment } from './reading/provider-job-id.ts';
@@ -24,30 +24,25 @@ export function createXai(caller: UpstreamCaller): Adapter {
     headers: bearerAuthorization,
     answers,
   });
-  const { modelListBy } = familyCalls(caller, { headers: bearerAuthorization, readError: answers.error });
+  const { openaiListBy } = familyCalls(caller, { headers: bearerAuthorization, readError: answers.error });
   return {
     answersSynchronously: ['image'],
 
     async submitMedia(upstream, request, options) {
-      // xAI documents no idempotency key. The header helps to find a task in logs.
-      const headers = { 'idempotency-key': request.idempotencyKey };
       const body = { ...request.parameters, model: request.model, prompt: request.prompt };
       if (request.type === 'image') {
         const path = imagesOf(request).length > 0 ? '/images/edits' : '/images/generations';
-        const call = { path, headers, body: { ...body, response_format: 'b64_json', ...toEdited(request) } };
+        const call = { request, path, body: { ...body, response_format: 'b64_json', ...toEdited(request) } };
         return submitSynchronously(upstream, call, readXaiImages, options);
       }
-      const call = { path: '/videos/generations', headers, body: { ...body, ...toGuides(request) } };
+      const call = { request, path: '/videos/generations', body: { ...body, ...toGuides(request) } };
       return submit(upstream, call, (request_id) => ({ request_id }), options);
     },
 
     pollMedia: pollBy(SavedRef, ({ request_id }) => `/videos/${pathSegment(request_id)}`),
     probe: probeBy('/models', ProviderModelList),
     // "List all models available to the authenticating API key" (https://docs.x.ai/developers/rest-api-reference/inference/models)
-    listModels: modelListBy('/models', ProviderModelList, ({ data }) => ({
-      names: data.map(({ id }) => id),
-      next: null,
-    })),
+    listModels: openaiListBy('/models'),
   };
 }
 

@@ -328,4 +328,94 @@ describe('a chat for Anthropic', () => {
     ];
     expect(await sent({ ...effort('low', 'budget'), messages })).not.toHaveProperty('thinking');
   });
+
+  const newest = (thinking_off?: 'between_tools' | 'never'): Partial<UpstreamChat> => ({
+    traits: { thinking: 'adaptive', thinking_off },
+  });
+  it.each<[string, Partial<UpstreamChat>, object]>([
+    ['a model that takes the word', newest(), { thinking: { type: 'disabled' } }],
+    ['a model with another word', newest('between_tools'), { thinking: { type: 'between_tools' } }],
+    ['a model that always thinks', newest('never'), { output_config: { effort: 'low' } }],
+    ['an older model', { traits: { thinking: 'budget' } }, { thinking: { type: 'disabled' } }],
+  ])('asks %s not to think, for an effort as for the switch of the client', async (_what, traits, expected) => {
+    expect(await sent({ ...traits, extra: { reasoning_effort: 'none' } })).toEqual({ ...plain, ...expected });
+    expect(await sent({ ...traits, thinking: { mode: 'off' } })).toEqual({ ...plain, ...expected });
+  });
+
+  it('sends no effort above `high` to a model that is asked not to think, and says so of one that always thinks', async () => {
+    const off = { thinking: { mode: 'off' as const }, extra: { reasoning_effort: 'max' } };
+    const between = { thinking: { type: 'between_tools' }, output_config: { effort: 'high' } } as const;
+    expect(await sent({ ...newest('between_tools'), ...off })).toEqual({ ...plain, ...between } satisfies Sent);
+    expect(await sent({ ...newest('never'), ...off })).toEqual({ ...plain, output_config: { effort: 'max' } });
+    const warningsOf = (more: Partial<UpstreamChat>) => wire.adapter.chatWarnings?.(asking(more));
+    expect(warningsOf({ ...newest('never'), extra: { reasoning_effort: 'none' } })).toEqual([
+      'This model always thinks. It was asked for the effort low.',
+    ]);
+    expect(warningsOf({ ...newest('between_tools'), ...off })).toEqual([]);
+    expect(warningsOf({ ...newest('never'), extra: { reasoning_effort: 'low' } })).toEqual([]);
+  });
+
+  const thought = { kind: 'anthropic' as const, text: 'hm', signature: 's' };
+  const calling = (id: string, isThoughtful: boolean): ChatMessage => ({
+    role: 'assistant',
+    content: null,
+    toolCalls: [{ id, name: 'f', arguments: '{}' }],
+    ...(isThoughtful && { thoughts: [thought] }),
+  });
+  const result = (toolCallId: string): ChatMessage => ({ role: 'tool', toolCallId, content: 'a fox' });
+  const thinksAndRemembers = async (messages: ChatMessage[], more: Partial<UpstreamChat>) => {
+    const body = await sent({ messages: [fromUser('Hi'), ...messages], tools: [{ name: 'f' }], ...more });
+    const text = JSON.stringify(body);
+    return [text.includes('"budget_tokens"'), text.includes('"signature":"s"')];
+  };
+  it.each<[string, ChatMessage[], Partial<UpstreamChat>, [thinks: boolean, remembers: boolean]]>([
+    ['a result', [calling('a', true), result('a')], {}, [true, true]],
+    ['a result without thoughts', [calling('a', false), result('a')], {}, [false, false]],
+    ['a result and a text', [calling('a', false), result('a'), fromUser('go on')], {}, [false, false]],
+    [
+      'a result and instructions',
+      [calling('a', false), result('a'), { role: 'system', content: 'x' }],
+      {},
+      [false, false],
+    ],
+    [
+      'two calls, the second without thoughts',
+      [calling('a', true), result('a'), calling('b', false), result('b')],
+      {},
+      [true, true],
+    ],
+    [
+      'two calls, the first without thoughts',
+      [calling('a', false), result('a'), calling('b', true), result('b')],
+      {},
+      [true, true],
+    ],
+    ['an answer', [calling('a', false), result('a'), answered('done'), fromUser('more')], {}, [true, false]],
+    ['an answer that the client began', [answered('It is')], {}, [false, false]],
+    ['a result, with a forced tool', [calling('a', true), result('a')], { toolChoice: 'required' }, [false, false]],
+    ['a result, with a short answer', [calling('a', true), result('a')], { maxTokens: 1_000 }, [false, false]],
+    ['a result, without an effort', [calling('a', true), result('a')], { extra: {} }, [false, false]],
+    [
+      'a result, without thinking',
+      [calling('a', true), result('a')],
+      { extra: { reasoning_effort: 'none' } },
+      [false, false],
+    ],
+  ])(
+    'thinks with a budget, and sends earlier thoughts, only as Anthropic takes both: after %s',
+    async (_what, messages, more, expected) => {
+      expect(await thinksAndRemembers(messages, { ...effort('low', 'budget'), ...more })).toEqual(expected);
+    },
+  );
+
+  it('sends a model that decides itself how long it thinks its thoughts, unless it is told not to think', async () => {
+    const messages = [calling('a', true), result('a')];
+    expect(await thinksAndRemembers(messages, { traits: { thinking: 'adaptive' } })).toEqual([false, true]);
+    expect(await thinksAndRemembers(messages, effort('high', 'adaptive'))).toEqual([false, true]);
+    expect(await thinksAndRemembers(messages, effort('none', 'adaptive'))).toEqual([false, false]);
+    expect(await thinksAndRemembers(messages, { ...newest('between_tools'), thinking: { mode: 'off' } })).toEqual([
+      false,
+      true,
+    ]);
+  });
 });

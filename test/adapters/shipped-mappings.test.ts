@@ -48,19 +48,32 @@ describe('a mapping of the shipped catalog', () => {
     topK: 40,
     stop: ['END'],
   };
-  it.each(
-    chats.flatMap(({ model, private: { upstream } }) =>
-      Object.entries(upstream).map(([family, mapping]) => ({ id: model.id, family, mapping })),
-    ),
-  )('sends no sampling parameter that its model refuses: $id, $family', async ({ family, mapping }) => {
-    const adapter = adapters[family];
-    const supports = mapping.api === 'responses' ? adapter?.responsesSupports : adapter?.chatSupports;
-    const { topK: _, ...without } = fullRequest;
-    const request = supports?.parameters.includes('top_k') ? fullRequest : without;
-    const upstream = { channelId: 'c', baseUrl: `${sandbox.url}/sandbox-a/${family}`, credential: 'a:b' };
-    const attempt = await adapter?.chat?.(upstream, toUpstreamChat(request, mapping), { timeoutMs: 10_000 });
-    expect(attempt).toMatchObject({ kind: 'ok' });
-  });
+  const chatMappings = chats.flatMap(({ model, private: { upstream } }) =>
+    Object.entries(upstream).map(([family, mapping]) => ({ id: model.id, family, mapping })),
+  );
+  it.each(chatMappings.filter(({ mapping }) => mapping.thinking !== undefined))(
+    'asks its model not to think in words that the model takes: $id, $family',
+    async ({ family, mapping }) => {
+      const upstream = { channelId: 'c', baseUrl: `${sandbox.url}/sandbox-a/${family}`, credential: 'a:b' };
+      const { topP: _p, topK: _k, ...others } = fullRequest;
+      const request = { ...others, extra: { reasoning_effort: 'none' } };
+      const attempt = await adapters[family]?.chat?.(upstream, toUpstreamChat(request, mapping), { timeoutMs: 10_000 });
+      expect(attempt).toMatchObject({ kind: 'ok' });
+    },
+  );
+
+  it.each(chatMappings)(
+    'sends no sampling parameter that its model refuses: $id, $family',
+    async ({ family, mapping }) => {
+      const adapter = adapters[family];
+      const supports = mapping.api === 'responses' ? adapter?.responsesSupports : adapter?.chatSupports;
+      const { topK: _, ...without } = fullRequest;
+      const request = supports?.parameters.includes('top_k') ? fullRequest : without;
+      const upstream = { channelId: 'c', baseUrl: `${sandbox.url}/sandbox-a/${family}`, credential: 'a:b' };
+      const attempt = await adapter?.chat?.(upstream, toUpstreamChat(request, mapping), { timeoutMs: 10_000 });
+      expect(attempt).toMatchObject({ kind: 'ok' });
+    },
+  );
 
   it('takes no longer input than OpenAI does, of whose context of 400,000 tokens a part is for the answer', () => {
     const mini = entries.find(({ model }) => model.id === 'gpt-5-mini');

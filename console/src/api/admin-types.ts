@@ -2029,6 +2029,8 @@ export interface components {
             /** @enum {string} */
             thinking?: 'adaptive' | 'budget';
             /** @enum {string} */
+            thinking_off?: 'between_tools' | 'never';
+            /** @enum {string} */
             api?: 'responses';
             system_turns?: boolean;
             vendor?: string;
@@ -4175,6 +4177,8 @@ export interface components {
             };
             /** @enum {string} */
             thinking?: 'adaptive' | 'budget';
+            /** @enum {string} */
+            thinking_off?: 'between_tools' | 'never';
             /** @enum {string} */
             api?: 'responses';
             system_turns?: boolean;

@@ -1,8 +1,9 @@
-import { unsentMembers, type UpstreamChat } from '../../domain/chat/chat.ts';
+import { unsentMembers, withThoughts, type ChatMessage, type UpstreamChat } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { isEffort, thinkingBudget, type Effort } from '../../domain/chat/reasoning.ts';
 import { asksForThoughts } from '../../domain/chat/thoughts.ts';
 import { isNamed, noEffect } from '../../domain/chat/unsent-parameters.ts';
+import { isForced } from '../../domain/chat/vendor-rules.ts';
 
 /** The least budget that Anthropic accepts. */
 const budgetMin = 1_024;
@@ -19,27 +20,51 @@ interface AnthropicThinking {
  * (https://platform.claude.com/docs/en/build-with-claude/thinking, read on 2026-11-22).
  */
 export function thinkingOf(request: UpstreamChat): AnthropicThinking {
-  const { traits, extra, thinking } = request;
-  const effort = isEffort(extra.reasoning_effort) ? extra.reasoning_effort : undefined;
-  const isRequested = effort !== undefined || asksForThoughts(thinking);
-  if (!traits?.thinking || (!isRequested && thinking?.mode !== 'off')) return {};
-  if (effort === 'none' || thinking?.mode === 'off') {
-    return { thinking: { type: 'disabled' }, ...(traits.thinking === 'adaptive' && levelOf(effort)) };
-  }
+  const { traits, thinking } = request;
+  if (!traits?.thinking) return {};
+  const effort = effortOf(request);
+  if (wantsNoThoughts(request)) return switchedOff(traits, effort);
+  if (effort === undefined && !asksForThoughts(thinking)) return {};
   return traits.thinking === 'adaptive' ? adaptive(request, effort) : budgeted(request, effort ?? 'medium');
 }
 
-function adaptive({ toolChoice, thinking }: UpstreamChat, effort: Effort | undefined): AnthropicThinking {
-  if (thinking?.mode === 'model' || isForced(toolChoice)) return levelOf(effort);
+const wantsNoThoughts = ({ thinking, extra }: UpstreamChat): boolean =>
+  thinking?.mode === 'off' || extra.reasoning_effort === 'none';
+
+/** Undefined also for `none`, which is no effort of Anthropic's. */
+function effortOf({ extra: { reasoning_effort: effort } }: UpstreamChat): ThinkingEffort | undefined {
+  return isEffort(effort) && effort !== 'none' ? effort : undefined;
+}
+type ThinkingEffort = Exclude<Effort, 'none'>;
+
+/**
+ * The models that decide themselves differ in how they are told not to think (catalog: `thinking_off`), and take no effort above `high` with that
+ * (https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5 and …/sonnet-5-5/whats-new-sonnet-5-5, read on 2026-11-27).
+ */
+function switchedOff(
+  { thinking, thinking_off: word }: NonNullable<UpstreamChat['traits']>,
+  effort: ThinkingEffort | undefined,
+): AnthropicThinking {
+  if (thinking !== 'adaptive') return { thinking: { type: 'disabled' } };
+  if (word === 'never') return levelOf(effort ?? 'low');
+  return {
+    thinking: { type: word ?? 'disabled' },
+    ...levelOf(effort === 'xhigh' || effort === 'max' ? 'high' : effort),
+  };
+}
+
+function adaptive(request: UpstreamChat, effort: ThinkingEffort | undefined): AnthropicThinking {
+  const { thinking } = request;
+  // Not every model thinks beside a forced tool.
+  if (thinking?.mode === 'model' || isForced(request)) return levelOf(effort);
   // Without `display` the newest models return no text of their thoughts.
   return { thinking: { type: 'adaptive', display: thinking?.display ?? 'summarized' }, ...levelOf(effort) };
 }
 
-function budgeted(request: UpstreamChat, effort: Exclude<Effort, 'none'>): AnthropicThinking {
-  const { thinking, maxTokens, toolChoice, messages } = request;
-  // With a budget, the turn that called the tools must begin with its signed thoughts, which not every client has.
-  const isToolTurn = messages.at(-1)?.role === 'tool' && !beginsWithThoughts(request);
-  if (thinking?.mode === 'model' || isForced(toolChoice) || isToolTurn) return {};
+function budgeted(request: UpstreamChat, effort: ThinkingEffort): AnthropicThinking {
+  const { thinking, maxTokens, messages } = request;
+  const isBegun = messages.at(-1)?.role === 'assistant' || lacksItsThoughts(messages);
+  if (thinking?.mode === 'model' || isForced(request) || isBegun) return {};
   const requestedBudget = thinking?.budgetTokens;
   const budget =
     requestedBudget === undefined
@@ -50,18 +75,31 @@ function budgeted(request: UpstreamChat, effort: Exclude<Effort, 'none'>): Anthr
   return { thinking: { type: 'enabled', budget_tokens: budget, ...(display !== undefined && { display }) } };
 }
 
-/** Whether the turn that called the tools has its signed thoughts. */
-function beginsWithThoughts({ messages }: UpstreamChat): boolean {
-  const turn = messages.findLast(({ role }) => role === 'assistant');
-  return turn?.role === 'assistant' && (turn.thoughts ?? []).some(({ kind }) => kind !== 'openai');
+/**
+ * Whether the model goes on with a turn in which it called tools and of which no signed thoughts came back: with a budget Anthropic refuses that, and
+ * not every client has them. Only an answer without calls ends a turn, so a text beside a result is a part of it. Not each call has thoughts.
+ */
+function lacksItsThoughts(messages: UpstreamChat['messages']): boolean {
+  const turn = messages.slice(
+    messages.findLastIndex((each) => each.role === 'assistant' && !each.toolCalls.length) + 1,
+  );
+  const hasThoughts = turn.some(
+    (each) => each.role === 'assistant' && each.thoughts?.some(({ kind }) => kind !== 'openai'),
+  );
+  return !hasThoughts && turn.some(({ role }) => role === 'tool');
 }
 
-/** Anthropic refuses thinking beside a forced tool. */
-const isForced = (toolChoice: UpstreamChat['toolChoice']): boolean =>
-  toolChoice === 'required' || typeof toolChoice === 'object';
+/**
+ * The messages with the thoughts of earlier turns, or without them if the model does not think: then Anthropic refuses a turn that has them ("When
+ * thinking is disabled, an `assistant` message in the final position cannot contain `thinking`", BerriAI/litellm#18926).
+ */
+export function withAllowedThoughts(request: UpstreamChat, thinking: JsonObject | undefined): ChatMessage[] {
+  const mayThink = thinking === undefined ? request.traits?.thinking !== 'budget' : thinking.type !== 'disabled';
+  return mayThink ? request.messages : withThoughts(request, { isReasoningKept: false, kinds: [] }).messages;
+}
 
-const levelOf = (effort: Effort | undefined): { effort?: string } =>
-  effort === undefined || effort === 'none' ? {} : { effort: levels[effort] };
+const levelOf = (effort: ThinkingEffort | undefined): { effort?: string } =>
+  effort === undefined ? {} : { effort: levels[effort] };
 
 const levels = {
   minimal: 'low',
@@ -70,7 +108,7 @@ const levels = {
   high: 'high',
   xhigh: 'xhigh',
   max: 'max',
-} satisfies Record<Exclude<Effort, 'none'>, string>;
+} satisfies Record<ThinkingEffort, string>;
 
 const temperatureMax = 1;
 
@@ -88,13 +126,16 @@ export function sampling({ temperature, topP, topK }: UpstreamChat, thinking: Js
   };
 }
 
-/** What a client should know about its sampling parameters, in sentences. */
-export function samplingWarnings(request: UpstreamChat): string[] {
-  const sent = sampling(request, thinkingOf(request).thinking);
+/** What a client should know about thoughts and sampling parameters that it gets otherwise than it asked, in sentences. */
+export function anthropicWarnings(request: UpstreamChat): string[] {
+  const { thinking, effort } = thinkingOf(request);
+  const sent = sampling(request, thinking);
   const named = (['temperature', 'top_p', 'top_k'] as const).filter((key) => isNamed(request, unsentMembers[key]));
   const dropped = noEffect(named.filter((key) => sent[key] === undefined));
   const isLimited = sent.temperature !== undefined && sent.temperature !== request.temperature;
+  const isUnstoppable = request.traits?.thinking_off === 'never' && wantsNoThoughts(request);
   return [
+    ...(isUnstoppable ? [`This model always thinks. It was asked for the effort ${effort}.`] : []),
     ...(dropped === null ? [] : [dropped]),
     ...(isLimited ? [`temperature was sent as ${temperatureMax}, the highest that this model takes.`] : []),
   ];

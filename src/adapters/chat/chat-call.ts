@@ -138,13 +138,6 @@ export const tokenCount = z
   .catch(null)
   .transform((value) => value ?? null);
 
-/** A model list in OpenAI's shape, which Anthropic shares. Only Anthropic's has pages. */
-export const ProviderModelList = z.object({
-  data: z.array(z.object({ id: z.string() })),
-  has_more: z.boolean().nullish().catch(null),
-  last_id: z.string().nullish().catch(null),
-});
-
 /** The object in a JSON text, such as the arguments of a tool call. Null for any other text. */
 export function objectIn(text: string): JsonObject | null {
   try {

@@ -8,6 +8,7 @@ import type { Attempt, Trouble } from '../../domain/channels/upstream.ts';
 import type { CallOutcome } from '../upstream/upstream-request.ts';
 import { ChatStreamBroken, type ChatStream, type TakePieces } from '../channel.ts';
 import {
+  blockedPrompt,
   classifyChat,
   failedChat,
   FailedAnswer,
@@ -218,7 +219,7 @@ class ChatEvents implements ChatStream {
     const pieces = this.#reader.read(json);
     if (pieces === null) return this.#unreadable('an unexpected event');
     if (pieces instanceof FailedAnswer) return new ChatStreamBroken(failedChat(pieces, this.#stream.status));
-    return pieces === 'blocked' ? blocked() : pieces;
+    return pieces === 'blocked' ? new ChatStreamBroken(blockedPrompt) : pieces;
   }
 
   #unreadable(what: string): ChatStreamBroken {
@@ -237,15 +238,6 @@ class ChatEvents implements ChatStream {
     await take(this.#ended({ kind: 'finish', reason: 'stop' }));
   }
 }
-
-const blocked = (): ChatStreamBroken =>
-  new ChatStreamBroken({
-    kind: 'refused',
-    code: 'content_policy_violation',
-    clientCode: 'content_policy_violation',
-    errorClass: 'content_policy',
-    detail: 'the prompt was blocked',
-  });
 
 const cutOff = ({ message, isSilence }: StreamCut, status: number, isAnswering: boolean): ChatStreamBroken =>
   broken({

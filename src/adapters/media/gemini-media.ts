@@ -29,14 +29,12 @@ export function geminiMedia(caller: UpstreamCaller): SynchronousMedia {
 
     async submitMedia(upstream, request, options) {
       const model = `/models/${encodeURIComponent(request.model)}`;
-      // Google documents no idempotency key. The header helps to find a task in Google's logs.
-      const headers = { 'idempotency-key': request.idempotencyKey };
       if (request.type === 'image') {
-        const call = { path: `${model}:generateContent`, headers, body: toContent(request) };
+        const call = { request, path: `${model}:generateContent`, body: toContent(request) };
         return submitSynchronously(upstream, call, readGeminiImages, options);
       }
       if (isOmni(request.model)) return omni.submitMedia(upstream, request, options);
-      const call = { path: `${model}:predictLongRunning`, headers, body: toInstance(request) };
+      const call = { request, path: `${model}:predictLongRunning`, body: toInstance(request) };
       return submit(upstream, call, (name) => ({ name }), options);
     },
 

@@ -21,9 +21,8 @@ export function geminiOmni(
   const { submit, pollBy } = mediaCalls(caller, { headers, answers });
   return {
     async submitMedia(upstream, request, options) {
-      // Google documents no idempotency key. The header helps to find a task in Google's logs.
-      const call = { path: '/interactions', headers: { 'idempotency-key': request.idempotencyKey } };
-      return submit(upstream, { ...call, body: toBody(request) }, (interaction_id) => ({ interaction_id }), options);
+      const call = { request, path: '/interactions', body: toBody(request) };
+      return submit(upstream, call, (interaction_id) => ({ interaction_id }), options);
     },
 
     // An unknown interaction is a 400 with prose, not a 404 (`geminiWords`).

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { PollResult, UpstreamOutput } from '../../domain/channels/upstream.ts';
 import type { CallOutcome, UpstreamCall, UpstreamCaller } from '../upstream/call-upstream.ts';
-import type { Adapter, CallOptions, ProviderRef, SubmitResult, Upstream } from '../channel.ts';
+import type { Adapter, CallOptions, MediaRequest, ProviderRef, SubmitResult, Upstream } from '../channel.ts';
 import { toSubmit, unanswered, type FailedAnswer, type OutcomeVerdict } from '../upstream/classify-outcome.ts';
 import { onProviderJob } from '../upstream/family-calls.ts';
 import { readMediaOutcome } from './media-outcome.ts';
@@ -10,8 +10,16 @@ import { unsuccessful } from '../reading/problem.ts';
 import { noOutput } from '../reading/provider-job-report.ts';
 import type { MediaAnswers } from '../reading/media-answers.ts';
 
-/** The request of a submit, without the family's own headers. */
-type Submission = Pick<UpstreamCall, 'path' | 'headers' | 'body' | 'form'>;
+/** The call of a submit, without the family's own headers. */
+interface Submission extends Pick<UpstreamCall, 'path' | 'headers' | 'body' | 'form'> {
+  /** Its idempotency key becomes a header. Most providers document none: it helps to find a task in their logs. Absent if the body has the key. */
+  request?: MediaRequest;
+}
+const withKey = ({ request, headers, ...call }: Submission) => ({
+  ...call,
+  method: 'POST' as const,
+  headers: { ...headers, ...(request && { 'idempotency-key': request.idempotencyKey }) },
+});
 
 /** A 4k PNG has about 20 MB and a third more in base64, and some models return several. */
 const inlineJsonBytesMax = 64_000_000;
@@ -63,7 +71,7 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
       toProviderRef: (id: string) => ProviderRef,
       { signal }: CallOptions,
     ): Promise<SubmitResult> =>
-      submitResult(await call(upstream, { method: 'POST', ...submission, signal }), toProviderRef, answers, mayWait),
+      submitResult(await call(upstream, { ...withKey(submission), signal }), toProviderRef, answers, mayWait),
 
     /** A submit whose answer is the result. It may take minutes, and the images come in base64. */
     submitSynchronously: async (
@@ -73,7 +81,7 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
       { signal, headersMs = synchronousMs, timeoutMs = synchronousMs }: CallOptions,
     ): Promise<SubmitResult> => {
       const limits = { signal, headersMs, timeoutMs, bodyBytesMax: inlineJsonBytesMax };
-      const outcome = await call(upstream, { method: 'POST', ...submission, ...limits });
+      const outcome = await call(upstream, { ...withKey(submission), ...limits });
       if (outcome.kind !== 'answered') return toSubmit(unanswered(outcome));
       const { status } = outcome;
       const attempt = toSubmit(readMediaOutcome(outcome, unlessError(read, answers), answers.error));

@@ -27,17 +27,16 @@ export function openaiMedia(caller: UpstreamCaller): SynchronousMedia {
 
     async submitMedia(upstream, request, options) {
       const fields = { ...request.parameters, model: request.model, prompt: request.prompt };
-      const headers = { 'idempotency-key': request.idempotencyKey };
       const images = imagesOf(request);
       if (request.type === 'video') {
         const files = images.slice(0, 1).map((image) => toFile('input_reference', image));
         const content = files.length > 0 ? { form: [...toForm(fields), ...files] } : { body: fields };
-        return submit(upstream, { path: '/videos', headers, ...content }, (video_id) => ({ video_id }), options);
+        return submit(upstream, { request, path: '/videos', ...content }, (video_id) => ({ video_id }), options);
       }
       const form = [...toForm(fields), ...images.map((image) => toFile('image[]', image))];
       const content =
         images.length > 0 ? { path: '/images/edits', form } : { path: '/images/generations', body: fields };
-      return submitSynchronously(upstream, { headers, ...content }, readOpenaiImages, options);
+      return submitSynchronously(upstream, { request, ...content }, readOpenaiImages, options);
     },
 
     pollMedia: pollBy(SavedRef, pathOf, (json, ref, { baseUrl }) => {

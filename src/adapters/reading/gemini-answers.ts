@@ -1,13 +1,15 @@
 import { isObject } from '../../domain/json.ts';
 import type { UpstreamOutput } from '../../domain/channels/upstream.ts';
 import { FailedAnswer, plainWord } from '../upstream/classify-outcome.ts';
-import { failureReasons, policyReasons, readGeminiError } from '../upstream/gemini-error.ts';
+import { geminiFinishWords } from '../chat/finish-words.ts';
+import { failureReasons, readGeminiError } from '../upstream/gemini-error.ts';
 import type { ResultReader } from '../media/media-calls.ts';
 import { asClip } from './clips.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
 import { fieldsOf, flagOf, isEmpty, asList, numberOf, asText } from './fields.ts';
 import { filesIn } from './files.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
+import { hasWordedError } from './problem.ts';
 
 /**
  * Google's codes and reasons (https://ai.google.dev/gemini-api/docs/troubleshooting and https://ai.google.dev/api/generate-content,
@@ -36,13 +38,8 @@ export const geminiErrorWords: WordTable = {
   },
 };
 
-const read = errorReader(geminiErrorWords, (json) => readGeminiError(json) !== null || isWordError(json));
-/** Interactions have errors with a code in words. */
-const isWordError = (json: unknown): boolean => {
-  const { code, message } = fieldsOf(fieldsOf(json)['error']);
-  return typeof code === 'string' && typeof message === 'string';
-};
-
+// Interactions have errors with a code in words.
+const read = errorReader(geminiErrorWords, (json) => readGeminiError(json) !== null || hasWordedError(json));
 /** Google's errors. An invalid key and an unsupported region are 400, and both concern our account. */
 const error: MediaAnswers['error'] = (json, status) => {
   const own = read(json, status);
@@ -53,7 +50,7 @@ const error: MediaAnswers['error'] = (json, status) => {
 const veo = mediaAnswers({
   noun: 'the operation',
   words: geminiErrorWords,
-  isOwnError: isWordError,
+  isOwnError: (json) => hasWordedError(json),
   id: (json) => fieldsOf(json)['name'],
   providerJob(json) {
     const { done, error: failure, response } = fieldsOf(json);
@@ -101,7 +98,7 @@ const omni = mediaAnswers({
   noun: 'the interaction',
   words: geminiErrorWords,
   states: { requires_action: 'failed', requires_continuation: 'failed' },
-  isOwnError: isWordError,
+  isOwnError: (json) => hasWordedError(json),
   id: (json) => fieldsOf(json)['id'],
   providerJob(json) {
     const { status, state, steps, outputs: made, errors, error: failure, output } = fieldsOf(json);
@@ -147,10 +144,12 @@ export const readGeminiImages: ResultReader = (json) => {
   if (parts.some((part) => !isEmpty(fieldsOf(part)['inlineData']) && flagOf(fieldsOf(part)['thought']) !== true))
     return null;
   const reasons = candidates.flatMap(({ finishReason }) => asText(finishReason)?.toUpperCase() ?? []);
-  if (!isEmpty(blockReason) || reasons.some((reason) => policyReasons.has(reason))) return 'withheld';
+  if (!isEmpty(blockReason) || reasons.some(isPolicyReason)) return 'withheld';
   const failure = reasons.find((reason) => failureReasons.has(reason));
   return failure === undefined ? [] : new FailedAnswer(plainWord(failure));
 };
+
+const isPolicyReason = (reason: string): boolean => geminiFinishWords[reason.toLowerCase()] === 'content_filter';
 
 /** The thoughts of a model may contain drafts, which are not results. */
 function imagesOf(part: unknown): UpstreamOutput[] {

@@ -2,7 +2,7 @@ import { clips } from './clips.ts';
 import type { WordTable } from './error-words.ts';
 import { fieldsOf, asText, innerOf } from './fields.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
-import { problemOf, type Problem } from './problem.ts';
+import { hasWordedError, problemOf, type Problem } from './problem.ts';
 
 /**
  * MiniMax's service codes (https://platform.minimax.io/docs/api-reference/errorcode, read on 2026-11-26; the bodies of
@@ -22,10 +22,7 @@ export const minimaxWords: WordTable = {
 const answers = mediaAnswers({
   noun: 'the task',
   words: minimaxWords,
-  isOwnError(json) {
-    const { type, message } = fieldsOf(fieldsOf(json)['error']);
-    return typeof type === 'string' && typeof message === 'string';
-  },
+  isOwnError: (json) => hasWordedError(json, 'type'),
   id: (json) => innerOf(json, 'task')['task_id'],
   providerJob(json) {
     const task = innerOf(json, 'task');

@@ -65,6 +65,12 @@ export function problemOf(json: unknown): Problem | null {
 }
 const partsMax = 10;
 
+/** Whether an answer has an error with a code, or another word, and a message in the form of most families. */
+export function hasWordedError(json: unknown, wordKey: 'code' | 'type' = 'code'): boolean {
+  const error = fieldsOf(fieldsOf(json)['error']);
+  return typeof error[wordKey] === 'string' && typeof error['message'] === 'string';
+}
+
 /** A part for errors that tells one: not empty, not `false`, and not the code of a success. */
 function isErrorPart(part: unknown): boolean {
   if (isEmpty(part) || part === false) return false;

@@ -2,6 +2,7 @@ import type { WordTable } from './error-words.ts';
 import { fieldsOf, asText } from './fields.ts';
 import { clips } from './clips.ts';
 import { mediaAnswers } from './media-answers.ts';
+import { hasWordedError } from './problem.ts';
 
 /** Ark's error codes (https://docs.byteplus.com/en/docs/ModelArk/1299023, read on 2026-11-21). */
 export const seedanceWords: WordTable = {
@@ -12,12 +13,8 @@ export const seedanceWords: WordTable = {
       /^\w{1,60}\.PolicyViolation$/i,
     ],
     account: [/^AccountOverdue(?:Error)?$/i, /^(?:Quota|SetLimit)Exceeded(?:\.\w+)*$/i, 'AuthenticationError'],
-    rate_limit: [
-      'ServerOverloaded',
-      'RequestBurstTooFast',
-      /^RateLimitExceeded(?:\.\w+)*$/i,
-      /^(?:ModelAccount|Account)?(?:Rpm|Tpm|Ipm)RateLimitExceeded$/i,
-    ],
+    // Of an endpoint, a model or the account, by requests, tokens or pictures: each has a code of its own.
+    rate_limit: ['ServerOverloaded', 'RequestBurstTooFast', /^\w{0,40}RateLimitExceeded(?:\.\w+)*$/i],
     overloaded: ['ServiceUnavailable'],
     unknown_model: [/^ModelNotOpen$/i, /^InvalidEndpoint(?:OrModel)?(?:\.\w+)*$/i, /^UnsupportedModel$/i],
     invalid: [/^(?:InvalidParameter|MissingParameter)(?:\.\w+)*$/i],
@@ -28,10 +25,7 @@ export const seedanceWords: WordTable = {
 export const seedanceAnswers = mediaAnswers({
   noun: 'the task',
   words: seedanceWords,
-  isOwnError(json) {
-    const { code, message } = fieldsOf(fieldsOf(json)['error']);
-    return typeof code === 'string' && typeof message === 'string';
-  },
+  isOwnError: (json) => hasWordedError(json),
   id: (json) => fieldsOf(json)['id'],
   providerJob(json) {
     const task = fieldsOf(json);

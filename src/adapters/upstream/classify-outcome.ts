@@ -171,12 +171,7 @@ export function classifyChat<T extends object>(
   if (verdict.kind === 'ok') {
     const { value, status } = verdict;
     if (value instanceof FailedAnswer) return failedChat(value, status);
-    if (value !== 'blocked') return { kind: 'ok', value };
-    return {
-      ...chatRefusal('content_policy_violation'),
-      errorClass: 'content_policy',
-      detail: 'the prompt was blocked',
-    };
+    return value === 'blocked' ? blockedPrompt : { kind: 'ok', value };
   }
   const inside = verdict.errorClass === 'unreadable' ? errorInside(outcome, readError) : null;
   if (inside) return inside;
@@ -250,6 +245,13 @@ const chatRefusal = (clientCode: ChatRefusalCode) => ({
   code: clientCode === 'content_policy_violation' ? clientCode : ('upstream_failed' as const),
   clientCode,
 });
+
+/** The provider's policy refused the prompt, as a 2xx or an event says. */
+export const blockedPrompt: Exclude<Attempt<never>, { kind: 'ok' }> = {
+  ...chatRefusal('content_policy_violation'),
+  errorClass: 'content_policy',
+  detail: 'the prompt was blocked',
+};
 
 const detailCharactersMax = 300;
 const brief = (text: string): string => text.slice(0, detailCharactersMax);

@@ -7,7 +7,7 @@ import type { RequestBody, UpstreamCall, UpstreamCaller } from './call-upstream.
 import { readChatStream, type EventReader } from '../chat/chat-events.ts';
 import type { Adapter, ProviderRef, Upstream } from '../channel.ts';
 import { classifyChat, FailedAnswer, readOutcome, toSubmit, type ReadError } from './classify-outcome.ts';
-import { modelListBy } from './list-models.ts';
+import { modelListBy, ProviderModelList } from './list-models.ts';
 import { withTakenTools, type ToolRules } from '../chat/tool-words.ts';
 
 /** A chat reply is text, so one near this size is a fault or an attack (rules "Limits"). */
@@ -69,6 +69,13 @@ export function familyCalls(
       },
 
     modelListBy: modelListBy(call, readError),
+
+    /** `listModels` by a list in OpenAI's shape and of one page. */
+    openaiListBy: (path: string): Required<Adapter>['listModels'] =>
+      modelListBy(call, readError)(path, ProviderModelList, ({ data }) => ({
+        names: data.map(({ id }) => id),
+        next: null,
+      })),
   };
 }
 

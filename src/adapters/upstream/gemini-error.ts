@@ -28,18 +28,6 @@ const ErrorBody = z.object({
   }),
 });
 
-/** The finish reasons that are Google's policy (https://ai.google.dev/api/generate-content, FinishReason, read on 2026-11-22). */
-export const policyReasons: ReadonlySet<string> = new Set([
-  'SAFETY',
-  'RECITATION',
-  'BLOCKLIST',
-  'PROHIBITED_CONTENT',
-  'SPII',
-  'IMAGE_SAFETY',
-  'IMAGE_PROHIBITED_CONTENT',
-  'IMAGE_RECITATION',
-]);
-
 /** The reasons for which a model made no image though no policy refused one. */
 export const failureReasons: ReadonlySet<string> = new Set([
   'NO_IMAGE',

@@ -1,9 +1,16 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import type { CallOutcome } from './call-upstream.ts';
 import type { Adapter, CallOptions, ModelNames, Upstream } from '../channel.ts';
 import { readOutcome, toSubmit, type ReadError } from './classify-outcome.ts';
 import { parsedBy } from '../media/poll.ts';
+
+/** A model list in OpenAI's shape, which Anthropic shares. Only Anthropic's has pages. */
+export const ProviderModelList = z.object({
+  data: z.array(z.object({ id: z.string() })),
+  has_more: z.boolean().nullish().catch(null),
+  last_id: z.string().nullish().catch(null),
+});
 
 /** OpenRouter, with the longest list that we know, has 600 models. */
 const pagesMax = 20;

@@ -8,8 +8,8 @@ import {
   sendRequest,
   type AnswerHeaders,
   type CallOutcome,
+  type UpstreamCall,
 } from './upstream-request.ts';
-import type { UpstreamCall } from './upstream-request.ts';
 import type { SilenceLimits, Upstream } from '../channel.ts';
 
 export type StreamedCall = UpstreamCall & {

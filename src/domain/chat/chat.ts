@@ -212,17 +212,18 @@ export interface UpstreamChat extends ChatRequest {
   /** Fields of the catalog that are always sent, beside the model or, for Gemini, in `generationConfig`. */
   fixed?: JsonObject;
   /** What the catalog says about the model at this family. */
-  traits?: Pick<UpstreamMapping, 'thinking' | 'api' | 'vendor' | 'keeps_reasoning' | 'system_turns' | 'pass_through'>;
+  traits?: Pick<UpstreamMapping, TraitName>;
 }
+type TraitName = 'thinking' | 'thinking_off' | 'api' | 'vendor' | 'keeps_reasoning' | 'system_turns' | 'pass_through';
 
 /** The request as it is sent to one family: without the parameters that the catalog maps to null. */
 export function toUpstreamChat(
   request: ChatRequest,
-  mapping: Pick<UpstreamMapping, 'model' | 'parameters' | 'fixed' | keyof NonNullable<UpstreamChat['traits']>>,
+  mapping: Pick<UpstreamMapping, 'model' | 'parameters' | 'fixed' | TraitName>,
 ): UpstreamChat {
   const { model, parameters, fixed, ...others } = mapping;
-  const { thinking, api, vendor, keeps_reasoning, system_turns, pass_through } = others;
-  const traits = { thinking, api, vendor, keeps_reasoning, system_turns, pass_through };
+  const { thinking, thinking_off, api, vendor, keeps_reasoning, system_turns, pass_through } = others;
+  const traits = { thinking, thinking_off, api, vendor, keeps_reasoning, system_turns, pass_through };
   const sent: UpstreamChat = { ...withoutUnsent(request, parameters), model, parameters, traits };
   return fixed === undefined ? sent : { ...sent, fixed };
 }

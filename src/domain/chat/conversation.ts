@@ -32,10 +32,7 @@ const isInstruction = (role: ChatMessage['role']): boolean => role === 'system' 
 function textsOf(content: ChatContent | null): string[] {
   if (content === null) return [];
   if (typeof content === 'string') return [excerpt(content)];
-  return content.slice(0, ITEMS_MAX).map((part) => {
-    if (part.type === 'text') return excerpt(part.text);
-    return 'url' in part && typeof part.url === 'string' ? excerpt(part.url) : part.type;
-  });
+  return content.slice(0, ITEMS_MAX).map((part) => excerpt(part.type === 'text' ? part.text : part.url));
 }
 
 const excerpt = (text: string): string =>

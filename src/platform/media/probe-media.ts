@@ -75,13 +75,11 @@ const MOVIE_BYTES_MAX = 4 * 1_024 * 1_024;
 const TOP_BOXES_MAX = 64;
 const INNER_BOXES_MAX = 256;
 
-type Format = Pick<MediaProbe, 'kind' | 'mime_type'>;
+const image = (mime_type: string): FileFormat => ({ kind: 'image', mime_type });
+const video = (mime_type: string): FileFormat => ({ kind: 'video', mime_type });
+const audio = (mime_type: string): FileFormat => ({ kind: 'audio', mime_type });
 
-const image = (mime_type: string): Format => ({ kind: 'image', mime_type });
-const video = (mime_type: string): Format => ({ kind: 'video', mime_type });
-const audio = (mime_type: string): Format => ({ kind: 'audio', mime_type });
-
-function sniff(head: Buffer): Format | null {
+function sniff(head: Buffer): FileFormat | null {
   const text = (start: number, end: number) => head.toString('latin1', start, end);
   if (head.length < 12) return null;
   const decodable = imageType(head);
@@ -98,7 +96,7 @@ function sniff(head: Buffer): Format | null {
 }
 
 /** RFC 8794 §11.2: the element DocType (0x4282), wherever in the EBML head it is. */
-function matroska(ebml: string): Format | null {
+function matroska(ebml: string): FileFormat | null {
   const type = /\x42\x82[\x80-\xff]([a-z]+)/.exec(ebml)?.[1];
   if (type === 'webm') return video('video/webm');
   return type === 'matroska' ? video('video/x-matroska') : null;

@@ -165,6 +165,10 @@ function complaintAbout(input: Fields, betas: string): string | null {
   if (stops.some((stop) => typeof stop !== 'string' || stop.trim() === ''))
     return 'stop_sequences: each stop sequence must contain non-whitespace';
   const thinking = objectOf(input.thinking);
+  if (thinking?.type === 'disabled' && /^claude-(?:opus|sonnet)-5-5|^claude-(?:fable|mythos)-5/.test(input.model))
+    return '"thinking.type.disabled" is not supported for this model.';
+  if (thinking?.type === 'between_tools' && !input.model.startsWith('claude-sonnet-5-5'))
+    return '"thinking.type.between_tools" is not supported for this model.';
   if (thinking && thinking.type !== 'disabled') {
     if (input.temperature !== undefined && input.temperature !== 1)
       return '`temperature` may only be set to 1 when thinking is enabled.';
@@ -179,7 +183,8 @@ function complaintAbout(input: Fields, betas: string): string | null {
   if (complaint !== null) return complaint;
   const unread = complaintAboutDocuments(messages.flatMap(({ content }) => anthropicDocuments(content)));
   if (unread !== null) return `messages: ${unread}`;
-  return complaintAboutThoughts(messages, thinking?.type === 'enabled');
+  const mode = thinking?.type === 'enabled' ? 'budget' : takesSystemTurns(input.model) ? 'adaptive' : 'off';
+  return complaintAboutThoughts(messages, thinking?.type === 'disabled' ? 'off' : mode);
 }
 
 /** Models since Claude Opus 4.8 take instructions between the turns, right after one of the user. */
@@ -216,16 +221,24 @@ function complaintAboutBetas(input: Fields, messages: Fields[], betas: string): 
   return null;
 }
 
-/** Thoughts must come back unchanged. With a budget, the turn that called a tool must begin with them. */
-function complaintAboutThoughts(messages: Fields[], isBudgeted: boolean): string | null {
+/** Thoughts must come back unchanged. With a budget, a turn that called tools must have them, and without thinking it must not. */
+function complaintAboutThoughts(messages: Fields[], mode: 'budget' | 'adaptive' | 'off'): string | null {
   const blocks = messages.flatMap(({ content }) => objectsOf(content));
   const isChanged = ({ type, thinking, signature }: Fields) =>
     type === 'thinking' && signature !== signatureOf(typeof thinking === 'string' ? thinking : '');
   if (blocks.some(isChanged)) return 'messages: Invalid `signature` in `thinking` block';
-  const [first] = objectsOf(messages.findLast(({ role }) => role === 'assistant')?.content);
-  const isResult = objectsOf(messages.at(-1)?.content).some(({ type }) => type === 'tool_result');
-  const hasThoughts = first?.type === 'thinking' || first?.type === 'redacted_thinking';
-  return isBudgeted && isResult && !hasThoughts ? 'messages: Expected `thinking` or `redacted_thinking`' : null;
+  const has = ({ content }: Fields, ...types: string[]): boolean =>
+    objectsOf(content).some(({ type }) => types.includes(String(type)));
+  const last = messages.at(-1);
+  if (!last || !has(last, 'tool_result')) return null;
+  const turn = messages.slice(
+    messages.findLastIndex((message) => message.role === 'assistant' && !has(message, 'tool_use')) + 1,
+  );
+  const hasThoughts = turn.some((message) => has(message, 'thinking', 'redacted_thinking'));
+  if (mode === 'budget' && !hasThoughts) return 'messages: Expected `thinking` or `redacted_thinking`';
+  return mode === 'off' && hasThoughts
+    ? 'messages: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`'
+    : null;
 }
 
 function toRequest(input: Fields): ChatRequest {
