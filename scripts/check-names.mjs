@@ -1,11 +1,12 @@
 /**
- * Holds that a name means one thing. No two modules of `src` export the same name, and none has a type of its own under a name that another one
- * exports as a type. No two files of `src`, of the console or of a package differ by an "s" alone. Run by `npm run check`. A module that passes
- * on another's export says so with `export … from`, which does not count.
+ * Holds that a name means one thing. No two modules of `src` export the same name, and none declares at its top level a function, a constant or
+ * a type under a name that another one exports. No two files of `src`, of the console or of a package differ by an "s" alone. Run by
+ * `npm run check`. A module that passes on another's export says so with `export … from`, which does not count.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import ts from 'typescript';
 
 const folders = ['src', 'test', 'bench', 'console/src', 'packages/*/src'];
 const listed = execFileSync(
@@ -24,22 +25,12 @@ const modules = files.filter((file) => file.startsWith('src/'));
 /** What else names a file than its main export: the command, the table, the path or the object of an API. */
 const namedByOthers = ['src/admin/', 'src/db/entities/', 'src/http/routes/', 'src/http/openapi/schemas/'];
 
-const declaration =
-  /^(export )?(?:declare |async |abstract )*(function\*?|const|let|class|interface|type|enum) (\w+)/gm;
-const declared = modules.flatMap((file) => {
-  const found = [...readFileSync(file, 'utf8').matchAll(declaration)].map(([, isExported, kind, name]) => ({
-    name,
-    file,
-    isExported: isExported !== undefined,
-    isType: /^(?:class|interface|type|enum)$/.test(kind),
-  }));
-  return [...new Map(found.map((one) => [one.name, one])).values()];
-});
+const declared = modules.flatMap(declarationsOf);
 const exported = declared.filter(({ isExported }) => isExported);
 
 const problems = [
   ...doublesOf(exported).map(([name, all]) => `${name} is exported by ${all.join(' and ')}: qualify one name.`),
-  ...declared.filter(({ isExported, isType }) => isType && !isExported).flatMap(problemsOfOwnType),
+  ...declared.filter(({ isExported }) => !isExported).flatMap(problemsOfOwnName),
   ...doublesOf(files.map((file) => ({ name: withoutPlural(file), file }))).map(differByPlural),
   ...doublesOf(files.filter(isNamedByExport).map((file) => ({ name: withoutPlural(wholeName(file)), file })))
     .filter(([, all]) => new Set(all.map(wholeName)).size > 1)
@@ -48,9 +39,34 @@ const problems = [
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
-function problemsOfOwnType({ name, file }) {
-  const others = exported.filter((one) => one.isType && one.name === name && one.file !== file);
-  return others.map((other) => `${file} has a type ${name} of its own, and ${other.file} exports one: qualify it.`);
+/** What the top level of a module declares. A constant and the type of its values under one name are one declaration. */
+function declarationsOf(file) {
+  const { statements } = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
+  const found = new Map();
+  for (const statement of statements) {
+    const isExported = statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
+    for (const name of namesIn(statement))
+      found.set(name, { name, file, isExported: isExported || found.get(name)?.isExported === true });
+  }
+  return [...found.values()];
+}
+
+function namesIn(statement) {
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.flatMap(({ name }) => boundIn(name));
+  return statement.name && ts.isIdentifier(statement.name) ? [statement.name.text] : [];
+}
+
+/** The names that a declaration binds; of `const { a, b: [c] } = …` these are `a` and `c`. */
+function boundIn(name) {
+  return ts.isIdentifier(name)
+    ? [name.text]
+    : name.elements.flatMap((element) => (element.name ? boundIn(element.name) : []));
+}
+
+function problemsOfOwnName({ name, file }) {
+  const others = exported.filter((one) => one.name === name && one.file !== file);
+  return others.map((other) => `${file} declares ${name}, which ${other.file} exports: qualify one name.`);
 }
 
 function differByPlural([, all]) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import {
-  partsOf,
+  partsOfContent,
   splitDataUri,
   type CacheControl,
   type ChatMessage,
@@ -157,7 +157,7 @@ function toToolChoice({ toolChoice, parallelToolCalls }: UpstreamChat): JsonObje
 
 function toBlocks(message: ChatMessage): JsonValue[] {
   if (message.role === 'tool') {
-    const parts = partsOf(message.content);
+    const parts = partsOfContent(message.content);
     // A result is cached as a whole, so the mark moves from its parts to the block around them.
     const mark = parts.findLast(({ cacheControl }) => cacheControl)?.cacheControl;
     const content = parts.map(({ cacheControl: _, ...part }) => toBlock(part));
@@ -172,7 +172,7 @@ function toBlocks(message: ChatMessage): JsonValue[] {
       },
     ];
   }
-  const blocks: JsonValue[] = partsOf(message.content).map(toBlock);
+  const blocks: JsonValue[] = partsOfContent(message.content).map(toBlock);
   if (message.role !== 'assistant') return blocks;
   const calls = message.toolCalls.map((call) => ({
     type: 'tool_use',
@@ -224,7 +224,7 @@ function toDocument(part: Exclude<ChatPart, { type: 'image' }>): JsonObject {
   };
 }
 
-const Usage = z.object({
+const AnthropicUsage = z.object({
   input_tokens: tokenCount,
   output_tokens: tokenCount,
   cache_creation_input_tokens: tokenCount,
@@ -250,7 +250,7 @@ function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
 
 /** `input_tokens` excludes tokens read from or written to the cache, so the prompt is the sum of all three counts. */
 function toUsage(json: unknown): ChatUsage | null {
-  const usage = Usage.safeParse(json).data;
+  const usage = AnthropicUsage.safeParse(json).data;
   if (!usage || (usage.input_tokens === null && usage.output_tokens === null)) return null;
   const { input_tokens: fresh, cache_creation_input_tokens: written, cache_read_input_tokens: cached } = usage;
   return {

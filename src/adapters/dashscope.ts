@@ -42,7 +42,7 @@ export function createDashscope(caller: UpstreamCaller): Adapter {
       return after.value === 'canceled' ? 'stopped' : 'not_stopped';
     }),
 
-    probe: probeBy('/tasks?page_no=1&page_size=1', TaskList),
+    probe: probeBy('/tasks?page_no=1&page_size=1', DashscopeTaskList),
   };
 }
 
@@ -71,5 +71,5 @@ function toBody({ model, prompt, parameters, image, referenceImages = [], videoU
 
 const SavedRef = z.object({ task_id: SavedId });
 const pathOf = (ref: z.infer<typeof SavedRef>): string => `/tasks/${pathSegment(ref.task_id)}`;
-const TaskList = z.object({ total: z.number() });
+const DashscopeTaskList = z.object({ total: z.number() });
 const CancelAnswer = z.object({ request_id: z.string() });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import {
   isDataUri,
-  partsOf,
+  partsOfContent,
   splitDataUri,
-  textOf,
+  textOfContent,
   type ChatMessage,
   type ChatPart,
   type ChatPicture,
@@ -16,13 +16,13 @@ import { optionalNamesIn, optionalFieldsOf } from '../domain/chat/optional-param
 import { isEffort, thinkingBudget, type Effort } from '../domain/chat/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
-import { tokenCount, objectIn, ownObject, splitSystem, toTurns, filesAfterResults, kindOf } from './chat/chat-call.ts';
+import { tokenCount, objectIn, ownObject, splitSystem, toTurns, filesAfterResults, kindsOf } from './chat/chat-call.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { replyOfEvents } from './chat/chat-events.ts';
 import { fieldsIn, fieldsInEach, firstFieldsIn } from './chat/event-fields.ts';
 import { geminiEvents } from './chat/gemini-stream.ts';
 import { readGeminiError } from './upstream/gemini-error.ts';
-import { authorization, geminiMedia } from './media/gemini-media.ts';
+import { geminiAuthorization, geminiMedia } from './media/gemini-media.ts';
 
 /**
  * Gemini's generateContent. Base URL `https://generativelanguage.googleapis.com/v1beta`.
@@ -36,7 +36,7 @@ import { authorization, geminiMedia } from './media/gemini-media.ts';
  */
 export function createGemini(caller: UpstreamCaller): Adapter {
   const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
-    headers: authorization,
+    headers: geminiAuthorization,
     toolRules: () => ({ nameRefused: /[^\w.:-]/g, nameMax: 64, beginsWithLetter: true }),
     readError: readGeminiError,
   });
@@ -63,15 +63,15 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       toBody,
       { events: () => geminiEvents(toUsage), reply: toReply },
     ),
-    probe: probeBy('/models?pageSize=1', ModelList),
-    listModels: modelListBy('/models?pageSize=1000', ModelList, ({ models, nextPageToken: token }) => ({
+    probe: probeBy('/models?pageSize=1', GeminiList),
+    listModels: modelListBy('/models?pageSize=1000', GeminiList, ({ models, nextPageToken: token }) => ({
       names: models.map(({ name }) => name.replace(/^models\//, '')),
       next: token ? `/models?pageSize=1000&pageToken=${encodeURIComponent(token)}` : null,
     })),
   };
 }
 
-const ModelList = z.object({ models: z.array(z.object({ name: z.string() })), nextPageToken: z.string().nullish() });
+const GeminiList = z.object({ models: z.array(z.object({ name: z.string() })), nextPageToken: z.string().nullish() });
 
 function toBody(request: UpstreamChat): RequestBody {
   const { system, conversation } = splitSystem(request.messages);
@@ -184,15 +184,15 @@ function toParts(
 ): JsonValue[] {
   if (message.role === 'tool') {
     const name = names.get(message.toolCallId) ?? message.toolCallId;
-    const files = partsOf(message.content).filter(({ type }) => type !== 'text');
-    const text = textOf(message.content) || (files.length > 0 ? `The result is the ${kindOf(files)}.` : '');
+    const files = partsOfContent(message.content).filter(({ type }) => type !== 'text');
+    const text = textOfContent(message.content) || (files.length > 0 ? `The result is the ${kindsOf(files)}.` : '');
     const key = message.isError ? 'error' : 'result';
     // A function's result must be an object. Other text goes into one, under the keys that Google's guide uses.
     const response = objectIn(text) ?? { [key]: text };
     const parts = files.length > 0 && { parts: files.map(toPart) };
     return [{ functionResponse: { id: message.toolCallId, name, response, ...parts } }];
   }
-  const parts: JsonValue[] = partsOf(message.content).map(toPart);
+  const parts: JsonValue[] = partsOfContent(message.content).map(toPart);
   if (message.role !== 'assistant') return parts;
   // Of calls that were made together, only the first has a signature.
   const isUnsigned = traits?.thinking === 'adaptive' && message.toolCalls.every(({ signature }) => !signature);
@@ -220,7 +220,7 @@ function imageTypeOf(url: string): string {
   return `image/${extension === 'jpg' ? 'jpeg' : extension}`;
 }
 
-const Usage = z.object({
+const GeminiUsage = z.object({
   promptTokenCount: tokenCount,
   toolUsePromptTokenCount: tokenCount,
   candidatesTokenCount: tokenCount,
@@ -238,7 +238,7 @@ const toReply = (json: unknown) => {
 
 /** The prompt count includes cached tokens. Thinking is counted apart from the candidates and billed as output. */
 function toUsage(json: unknown, hasContent: boolean): ChatUsage | null {
-  const usage = Usage.safeParse(json).data;
+  const usage = GeminiUsage.safeParse(json).data;
   if (!usage || usage.promptTokenCount === null) return null;
   const { thoughtsTokenCount: thoughts, cachedContentTokenCount: cached } = usage;
   return {

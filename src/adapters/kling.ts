@@ -39,7 +39,7 @@ export function createKling(caller: UpstreamCaller): Adapter {
     },
 
     pollMedia: pollBy(SavedRef, (ref) => `${ref.path}/${pathSegment(ref.task_id)}`),
-    probe: probeBy('/videos/text2video?pageNum=1&pageSize=1', TaskList),
+    probe: probeBy('/videos/text2video?pageNum=1&pageSize=1', KlingTaskList),
   };
 }
 
@@ -92,4 +92,4 @@ function toBody(request: MediaRequest): RequestBody {
 }
 
 const SavedRef = z.object({ path: z.enum(paths), task_id: SavedId });
-const TaskList = z.object({ code: z.literal(0), data: z.array(z.unknown()) });
+const KlingTaskList = z.object({ code: z.literal(0), data: z.array(z.unknown()) });

@@ -42,7 +42,7 @@ export function createMinimax(caller: UpstreamCaller): Adapter {
       return answer.value.status === 'cancelled' ? 'stopped' : 'unclear';
     }),
 
-    probe: probeBy('/query/video_generation?page_num=1&page_size=1', TaskList),
+    probe: probeBy('/query/video_generation?page_num=1&page_size=1', MinimaxTaskList),
   };
 }
 
@@ -69,4 +69,4 @@ function toBody(request: MediaRequest): JsonObject {
 const SavedRef = z.object({ task_id: SavedId });
 const queryPath = (ref: z.infer<typeof SavedRef>): string => `/query/video_generation/${pathSegment(ref.task_id)}`;
 const Deleted = z.object({ status: z.string() });
-const TaskList = z.object({ items: z.array(z.unknown()).nullish(), total: z.number() });
+const MinimaxTaskList = z.object({ items: z.array(z.unknown()).nullish(), total: z.number() });

@@ -15,7 +15,7 @@ import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
 import { replyOfEvents } from './chat/chat-events.ts';
 import { fieldsIn, fieldsInEach, firstFieldsIn, textIn } from './chat/event-fields.ts';
-import { tokenCount, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
+import { tokenCount, pdfNameOf, resultText, filesAfterResults } from './chat/chat-call.ts';
 import type { FailedAnswer } from './upstream/classify-outcome.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { ProviderModelList } from './upstream/list-models.ts';
@@ -174,7 +174,7 @@ function toContent(content: ChatContent): string | (JsonObject | RequestBody)[] 
 function toPart(part: ChatPart): JsonObject | RequestBody {
   if (part.type === 'text') return { type: 'text', text: part.text };
   return part.type === 'document'
-    ? { type: 'file', file: { filename: fileName(part), file_data: part.url } }
+    ? { type: 'file', file: { filename: pdfNameOf(part), file_data: part.url } }
     : { type: 'image_url', image_url: { url: part.url, detail: part.detail } };
 }
 
@@ -184,7 +184,7 @@ const toToolCall = ({ id, name, arguments: text }: ToolCall): JsonObject => ({
   function: { name, arguments: text },
 });
 
-const Usage = z.object({
+const OpenaiUsage = z.object({
   prompt_tokens: tokenCount,
   /** DeepSeek. */
   prompt_cache_hit_tokens: tokenCount,
@@ -213,7 +213,7 @@ function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
 }
 
 function toUsage(json: unknown): ChatUsage | null {
-  const usage = Usage.safeParse(json).data;
+  const usage = OpenaiUsage.safeParse(json).data;
   if (!usage) return null;
   return wholeUsage({
     prompt: usage.prompt_tokens,

@@ -10,7 +10,7 @@ import { namedInputs } from './media/media-inputs.ts';
 import { readMediaOutcome } from './media/media-outcome.ts';
 import { unconfirmedStop } from './media/poll.ts';
 import { SavedId, pathSegment } from './reading/provider-job-id.ts';
-import { isOver } from './reading/provider-job-state.ts';
+import { isFinalState } from './reading/provider-job-state.ts';
 import { replicateAnswers as answers } from './reading/replicate-answers.ts';
 
 /**
@@ -50,10 +50,10 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
       if (answer.kind !== 'ok') return unconfirmedStop(outcome);
       // The job may have started since the poll. Then a part of it is billed, but it is still stopped.
       if (answer.value === 'canceled') return 'stopped';
-      return isOver(answer.value) ? 'not_stopped' : 'unclear';
+      return isFinalState(answer.value) ? 'not_stopped' : 'unclear';
     }),
 
-    probe: probeBy('/account', Account),
+    probe: probeBy('/account', ReplicateAccount),
   };
 }
 
@@ -87,6 +87,6 @@ const toInput = (request: MediaRequest): JsonObject => ({
   ...namedInputs(request, usualNames),
 });
 
-const Account = z.object({ type: z.string() });
+const ReplicateAccount = z.object({ type: z.string() });
 const SavedRef = z.object({ prediction_id: SavedId });
 const pathOf = (ref: z.infer<typeof SavedRef>): string => `/predictions/${pathSegment(ref.prediction_id)}`;

@@ -45,7 +45,7 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
       return after.value === 'canceled' ? 'stopped' : 'not_stopped';
     }),
 
-    probe: probeBy(`${tasksPath}?page_num=1&page_size=1`, TaskList),
+    probe: probeBy(`${tasksPath}?page_num=1&page_size=1`, SeedanceTaskList),
   };
 }
 
@@ -57,4 +57,4 @@ export const seedanceMedia: MediaTypes = {
 
 const SavedRef = z.object({ task_id: SavedId });
 const pathOf = (ref: z.infer<typeof SavedRef>): string => `${tasksPath}/${pathSegment(ref.task_id)}`;
-const TaskList = z.object({ items: z.array(z.unknown()).nullish(), total: z.number() });
+const SeedanceTaskList = z.object({ items: z.array(z.unknown()).nullish(), total: z.number() });

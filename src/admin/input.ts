@@ -23,7 +23,7 @@ export const shortText = text()
   .max(NAME_MAX, `must have at most ${NAME_MAX} characters`);
 
 /** A whole number, as text in plain digits. */
-export function count(min = 1, max = Number.MAX_SAFE_INTEGER) {
+export function intFrom(min = 1, max = Number.MAX_SAFE_INTEGER) {
   const rule = `must be a whole number from ${min} to ${max}`;
   return z
     .union([z.string(), z.number()], { error: ({ input }) => (input === undefined ? 'is required' : rule) })
@@ -32,14 +32,14 @@ export function count(min = 1, max = Number.MAX_SAFE_INTEGER) {
 }
 
 /** The range of a PostgreSQL `int` column. */
-export const smallCount = count(1, 2_147_483_647);
+export const smallCount = intFrom(1, 2_147_483_647);
 
 /** Absent; `none` or null, which removes a limit; or a value of `schema`. */
 export const cleared = <T>(schema: z.ZodType<T>) =>
   z.union([z.literal(['none', null]).transform(() => null), schema]).exactOptional();
 
 /** `a,b,c` or a list, without duplicates. */
-export const names = z
+export const nameList = z
   .union([z.string(), z.array(z.string())], 'must be names')
   .transform((input) => [...new Set(typeof input === 'string' ? splitWords(input) : input)])
   .refine((items) => items.length > 0, 'must name at least one')
@@ -59,15 +59,15 @@ function isThreshold(text: string): boolean {
 }
 
 /** `a@example.com,b@example.com` */
-export const mailAddresses = names.pipe(
+export const mailAddresses = nameList.pipe(
   z.array(z.email('must be mail addresses such as a@example.com')).max(10, 'must be at most 10 addresses'),
 );
 
 /** `chat,read` */
-export const scopeNames = names.pipe(z.array(z.enum(scopes, `must be some of ${scopes.join(', ')}`)));
+export const scopeNames = nameList.pipe(z.array(z.enum(scopes, `must be some of ${scopes.join(', ')}`)));
 
 /** `203.0.113.0/24,2001:db8::1`: ranges or single addresses. */
-export const ipRanges = names.pipe(
+export const ipRanges = nameList.pipe(
   z.array(
     z.string().transform((text, context) => {
       const range = toCidr(text);

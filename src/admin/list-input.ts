@@ -4,22 +4,22 @@ import { timePosition } from '../domain/time-position.ts';
 import { isByTime, sortedPosition, type ListRequest, type SortColumns } from '../db/list-order.ts';
 import { readCursor } from '../platform/cursor.ts';
 import { option } from './define-action.ts';
-import { count, pastMoment, unixSecondsOf } from './input.ts';
+import { intFrom, pastMoment, unixSecondsOf } from './input.ts';
 
 /**
- * The inputs that every list takes beside its filters. `columns` are those that it can be sorted by, `usual` rows are shown if no limit is
+ * The inputs that every list takes beside its filters. `columns` are those that it can be sorted by, `rows` are shown if no limit is
  * given, `position` matches its positions in the order of time, and `time` is the column of that time, by which an index sorts.
  */
 export const listInput = (
   list: string,
   columns: SortColumns,
-  { usual = 50, position = timePosition, time = '' } = {},
+  { rows = 50, position = timePosition, time = '' } = {},
 ) => ({
   ...rangeInput,
   sort: option('<order>', sortOf(Object.keys(columns), time).default('newest')).describe(
     `the order: ${sortRule(Object.keys(columns))} (default: newest)`,
   ),
-  limit: option('<rows>', count(1, 10_000).default(usual)).describe(`show at most this many rows (default: ${usual})`),
+  limit: option('<rows>', intFrom(1, 10_000).default(rows)).describe(`show at most this many rows (default: ${rows})`),
   after: option('<cursor>', cursorOf(list, position)).describe('continue after the last row of an earlier list'),
 });
 

@@ -1,5 +1,5 @@
 /**
- * Aligned plain text for people: one line per row under a line of headings. Control characters are removed here and in `facts`: a name
+ * Aligned plain text for people: one line per row under a line of headings. Control characters are removed here and in `factText`: a name
  * or a provider's text must not control the terminal.
  */
 export function table(rows: readonly Readonly<Record<string, unknown>>[], nothing = 'There are no rows.'): string {
@@ -21,7 +21,7 @@ export function table(rows: readonly Readonly<Record<string, unknown>>[], nothin
 }
 
 /** One line per fact. */
-export function facts(about: object): string {
+export function factText(about: object): string {
   const width = Math.max(0, ...Object.keys(about).map((name) => name.length));
   return Object.entries(about)
     .map(([name, value]: [string, unknown]) => `${name.padEnd(width)}  ${shown(value)}`)
@@ -35,7 +35,7 @@ export const time = (at: Date | number | null): string | null =>
     : `${new Date(+at * (at instanceof Date ? 1 : 1000)).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 
 /** One line without control characters. */
-export const clean = (text: string): string => text.replace(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, ' ');
+export const oneLine = (text: string): string => text.replace(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, ' ');
 
 /** US dollars from micro-USD, exact to the sixth digit. */
 export const usd = (microUsd: number): string => {
@@ -45,5 +45,5 @@ export const usd = (microUsd: number): string => {
 
 function shown(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
-  return clean(typeof value === 'string' ? value : JSON.stringify(value));
+  return oneLine(typeof value === 'string' ? value : JSON.stringify(value));
 }

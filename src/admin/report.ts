@@ -1,7 +1,7 @@
 import { columnOf } from '../db/column-names.ts';
 import type { Page } from '../domain/page.ts';
 import { writeCursor } from '../platform/cursor.ts';
-import { clean, facts, table } from './plain-text.ts';
+import { oneLine, factText, table } from './plain-text.ts';
 
 /** The result of an action: `document` for scripts, `text` for people. Long texts are getters, because the admin API seldom answers them. */
 export interface Report<Document extends object = object> {
@@ -69,9 +69,9 @@ export function factsReport<Document extends object>(
   { shown = {}, warnings = [] }: { shown?: Record<string, unknown>; warnings?: string[] } = {},
 ): Report<Document & { warnings?: string[] }> {
   const lines = [
-    clean(sentence),
-    facts({ ...document, ...shown }),
-    ...warnings.map((each) => `Warning: ${clean(each)}`),
+    oneLine(sentence),
+    factText({ ...document, ...shown }),
+    ...warnings.map((each) => `Warning: ${oneLine(each)}`),
   ];
   return { document: { ...document, ...(warnings.length > 0 && { warnings }) }, text: lines.join('\n\n') };
 }

@@ -20,7 +20,7 @@ const declared = Object.entries<z.ZodObject<Record<string, z.ZodType>>>(groups).
 );
 
 /** Every setting with its group and key in `Config`, its environment variable and what it is for. */
-export const settings = declared.filter(({ isFixed }) => !isFixed);
+export const listedSettings = declared.filter(({ isFixed }) => !isFixed);
 
 /** The variables of this environment that were settings up to 0.2.0 and are ignored now, except those that a test has tuned. */
 export const ignoredSettings = (environment: Record<string, string | undefined>): string[] =>
@@ -39,7 +39,7 @@ export function tune(numbers: Record<string, string | undefined>): void {
 /** For the answer to a submit: its results are copied and the end of the attempt is written. */
 const AFTER_SUBMIT_SECONDS = 15;
 
-const Environment = z.object(groups).superRefine((config, context) => {
+const ConfigSchema = z.object(groups).superRefine((config, context) => {
   const refuse = (group: string, key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [group, key], message });
   const { alarms, attempts, development, egress, files, oidc, temporal, worker } = config;
@@ -71,14 +71,14 @@ const Environment = z.object(groups).superRefine((config, context) => {
   }
 });
 
-type Parsed = z.infer<typeof Environment>;
+type Parsed = z.infer<typeof ConfigSchema>;
 /** The whole configuration, by subject. A function takes the group that it needs. */
 export type Config = { readonly [Group in keyof Parsed]: Readonly<Parsed[Group]> };
 
 /**
  * Reads and checks the whole environment, and the files of secrets (`NAME_FILE`). Nothing else reads it. Throws `ConfigError` with one line per variable at fault.
  */
-export const loadConfig = (environment: Record<string, string | undefined>): Config => read(Environment, environment);
+export const loadConfig = (environment: Record<string, string | undefined>): Config => read(ConfigSchema, environment);
 
 /** Where the catalog is and what a credit is worth, for commands that work without an installation. Throws `ConfigError`. */
 export const loadCatalogSettings = (

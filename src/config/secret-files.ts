@@ -21,7 +21,7 @@ export function withSecretFiles(env: Env): Env {
     const path = env[file];
     delete resolved[file];
     if (path === undefined || path === '') continue;
-    const read = readSecret(path);
+    const read = readSecretFile(path);
     if (env[name]) problems.push(`${file} and ${name} are both set: set one of them`);
     else if ('problem' in read) problems.push(`${file} ${read.problem}`);
     else resolved[name] = read.text;
@@ -30,7 +30,7 @@ export function withSecretFiles(env: Env): Env {
   return resolved;
 }
 
-function readSecret(path: string): { text: string } | { problem: string } {
+function readSecretFile(path: string): { text: string } | { problem: string } {
   try {
     if (statSync(path).size > BYTES_MAX) return { problem: `names a file of more than ${BYTES_MAX} bytes` };
     const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');

@@ -3,7 +3,7 @@ import { crashPoints, readCrashSetting } from '../platform/crash-point.ts';
 import { isCidr } from '../platform/egress/public-address.ts';
 import {
   databaseUrl,
-  fixed,
+  fixedNumber,
   flagSetting,
   httpUrl,
   integer,
@@ -11,17 +11,17 @@ import {
   isOrigin,
   isPort,
   keyRing,
-  list,
+  wordList,
   optionalLimit,
   optionalPort,
   providerKey,
   readableFile,
-  seconds,
+  duration,
   secret,
   setting,
   splitWords,
   textSetting,
-  url,
+  urlOfScheme,
 } from './setting.ts';
 
 /** Null: the process crashes nowhere by itself. */
@@ -88,7 +88,7 @@ export const serverSettings = {
     statementTimeoutMs: integer('DATABASE_STATEMENT_TIMEOUT_MS', 3_000, { min: 100 }).describe(
       'The database cancels a longer statement. Milliseconds.',
     ),
-    connectTimeoutMs: fixed('DATABASE_CONNECT_TIMEOUT_MS', 3_000).describe(
+    connectTimeoutMs: fixedNumber('DATABASE_CONNECT_TIMEOUT_MS', 3_000).describe(
       'How long a request waits for a connection. Milliseconds.',
     ),
   }),
@@ -101,7 +101,7 @@ export const serverSettings = {
     ),
     certFile: readableFile('TEMPORAL_TLS_CERT_FILE').describe('Our certificate for mutual TLS, a PEM file.'),
     keyFile: readableFile('TEMPORAL_TLS_KEY_FILE').describe('The private key of that certificate, a PEM file.'),
-    ensureSeconds: fixed('TEMPORAL_ENSURE_SECONDS', 60).describe(
+    ensureSeconds: fixedNumber('TEMPORAL_ENSURE_SECONDS', 60).describe(
       'How often a worker makes sure that the namespace, the search attributes and the Schedules exist.',
     ),
   }),
@@ -135,7 +135,7 @@ export const serverSettings = {
     ),
     corsOrigins: setting(
       'CORS_ORIGINS',
-      list.refine((origins) => origins.every(isOrigin), 'must be origins such as https://app.example.com, or *'),
+      wordList.refine((origins) => origins.every(isOrigin), 'must be origins such as https://app.example.com, or *'),
     ).describe(
       'Origins whose scripts may call the client routes from a browser, separated by commas; `*`: any. A key in a page is a key that its visitors can read.',
     ),
@@ -145,21 +145,23 @@ export const serverSettings = {
     bodiesBufferedMaxBytes: integer('BODIES_BUFFERED_MAX_BYTES', 256_000_000, { min: 1_000 }).describe(
       'Bytes of JSON bodies that one API process holds in memory. A request beyond it is 503 `overloaded`.',
     ),
-    headersTimeoutSeconds: fixed('HEADERS_TIMEOUT_SECONDS', 15).describe(
+    headersTimeoutSeconds: fixedNumber('HEADERS_TIMEOUT_SECONDS', 15).describe(
       'How long the headers of a request may take to arrive, else 408.',
     ),
-    requestTimeoutSeconds: fixed('REQUEST_TIMEOUT_SECONDS', 30).describe(
+    requestTimeoutSeconds: fixedNumber('REQUEST_TIMEOUT_SECONDS', 30).describe(
       'How long the JSON body of a request may take to arrive, else 408.',
     ),
     // As long as a request waits for a connection of the database. Where those before it wait for one too, more waiting does not help.
-    listTurnMs: fixed('LIST_TURN_MS', 3_000).describe('How long a list of a client waits for its turn. Milliseconds.'),
+    listTurnMs: fixedNumber('LIST_TURN_MS', 3_000).describe(
+      'How long a list of a client waits for its turn. Milliseconds.',
+    ),
     inFlightMax: integer('HTTP_IN_FLIGHT_MAX', 500, { min: 1 }).describe(
       'Requests that one process handles at the same time; more are 503 `overloaded`.',
     ),
-    shutdownReadyDelaySeconds: seconds('SHUTDOWN_READY_DELAY_SECONDS', 0).describe(
+    shutdownReadyDelaySeconds: duration('SHUTDOWN_READY_DELAY_SECONDS', 0).describe(
       'How long a stopping API still takes connections, so that load balancers see `/readyz` fail first.',
     ),
-    shutdownDrainSeconds: seconds('SHUTDOWN_DRAIN_SECONDS', 130).describe(
+    shutdownDrainSeconds: duration('SHUTDOWN_DRAIN_SECONDS', 130).describe(
       'How long a stopping API lets running requests finish. Answers that are streamed then are ended 5 seconds before, and charged as far as they were generated.',
     ),
     authFailuresPerMinuteMax: integer('AUTH_FAILURES_PER_MINUTE_MAX', 60, { min: 1 }).describe(
@@ -175,7 +177,7 @@ export const serverSettings = {
     ),
     scheduledJobTokens: secret(
       'INTERNAL_JOB_TOKENS',
-      list.refine(
+      wordList.refine(
         (tokens) => tokens.every((token) => token.length >= 32),
         'must be tokens of 32 characters or more, separated by commas',
       ),
@@ -214,13 +216,13 @@ export const serverSettings = {
   egress: z.object({
     allowCidrs: setting(
       'EGRESS_ALLOW_CIDRS',
-      list.refine((cidrs) => cidrs.every(isCidr), 'must be CIDRs separated by commas'),
+      wordList.refine((cidrs) => cidrs.every(isCidr), 'must be CIDRs separated by commas'),
     ).describe(
       "Development only: address ranges, separated by commas, that clients' URLs may reach by literal address. Refused without `SANDBOX_URL`; with it, `npm start` refuses a `HOST` that is not loopback.",
     ),
     callbackPorts: setting(
       'CALLBACK_PORTS',
-      list
+      wordList
         .refine((ports) => ports.every(isPort), 'must be port numbers separated by commas')
         .transform((ports) => ports.map(Number)),
     ).describe(
@@ -280,16 +282,16 @@ export const serverSettings = {
     ).describe('The share of traces that are recorded, for the samplers with `traceidratio`.'),
   }),
   alarms: z.object({
-    webhookUrl: secret('ALARM_WEBHOOK_URL', url('http', 'https').default('')).describe(
+    webhookUrl: secret('ALARM_WEBHOOK_URL', urlOfScheme('http', 'https').default('')).describe(
       'Where log lines with `"alarm": true` are also sent, as JSON with `text`, which chat services show.',
     ),
-    smtpUrl: secret('ALARM_SMTP_URL', url('smtp', 'smtps').default('')).describe(
+    smtpUrl: secret('ALARM_SMTP_URL', urlOfScheme('smtp', 'smtps').default('')).describe(
       'The mail server for alarms, as `smtps://user:password@host`.',
     ),
-    emailTo: setting('ALARM_EMAIL_TO', list).describe(
+    emailTo: setting('ALARM_EMAIL_TO', wordList).describe(
       'Who gets alarms by mail, separated by commas. The sender is the user of `ALARM_SMTP_URL` if it is an address, else the first of these.',
     ),
-    repeatSeconds: seconds('ALARM_REPEAT_SECONDS', 3_600).describe(
+    repeatSeconds: duration('ALARM_REPEAT_SECONDS', 3_600).describe(
       'An alarm is sent immediately, and then at most once in this time, with a count.',
     ),
   }),
@@ -300,10 +302,10 @@ export const serverSettings = {
     quiet: flagSetting('TOLLGATE_QUIET').describe(
       'Whether a worker marks the database as restored from a backup when it first starts on it: it then submits, polls and calls back nothing until `tollgate restore release`.',
     ),
-    shutdownGraceSeconds: seconds('WORKER_SHUTDOWN_GRACE_SECONDS', 30).describe(
+    shutdownGraceSeconds: duration('WORKER_SHUTDOWN_GRACE_SECONDS', 30).describe(
       'How long a stopping worker lets attempts finish before it asks them to leave their jobs to another worker. A submit is not asked.',
     ),
-    shutdownForceSeconds: seconds('WORKER_SHUTDOWN_FORCE_SECONDS', 240).describe(
+    shutdownForceSeconds: duration('WORKER_SHUTDOWN_FORCE_SECONDS', 240).describe(
       'After this time a stopping worker exits. Another worker resumes its attempts, but a submit that is in flight is lost: at least 15 seconds longer than `SUBMIT_TIMEOUT_SECONDS` and `SUBMIT_AT_ONCE_TIMEOUT_SECONDS`. It exits sooner when nothing runs any more.',
     ),
   }),

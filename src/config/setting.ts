@@ -22,7 +22,7 @@ export const fixedNames = z.registry<{ name: string }>();
  * Declares a number that needs no tuning: it is in `Config`, but the environment does not set it. Up to 0.2.0 it was the setting
  * `name`, which a start ignores with a warning. Add `.describe` as for a setting.
  */
-export function fixed(name: string, value: number) {
+export function fixedNumber(name: string, value: number) {
   const schema = z.coerce.number(notNumber).min(0).default(value);
   fixedNames.add(schema, { name });
   return schema;
@@ -42,7 +42,7 @@ export const integer = (name: string, fallback: number, { min = 0, max = Number.
   setting(name, z.coerce.number(notNumber).int().min(min).max(max).default(fallback));
 
 /** A time in seconds, fractions allowed. */
-export const seconds = (name: string, fallback: number) =>
+export const duration = (name: string, fallback: number) =>
   setting(name, z.coerce.number(notNumber).min(0).default(fallback));
 
 /** Null when there is no such listener. */
@@ -72,7 +72,7 @@ export const splitWords = (words: string): string[] =>
     .filter(Boolean);
 
 /** Words separated by commas. */
-export const list = z.string().default('').transform(splitWords);
+export const wordList = z.string().default('').transform(splitWords);
 
 /** Seconds separated by commas. */
 export const secondsList = (name: string, fallback: string) =>
@@ -89,15 +89,15 @@ export const secondsList = (name: string, fallback: string) =>
   );
 
 /** Empty, or a URL with one of the schemes. */
-export const url = (...schemes: string[]) =>
+export const urlOfScheme = (...schemes: string[]) =>
   z
     .string()
     .refine(
       (value) => value === '' || schemes.includes(URL.parse(value)?.protocol.slice(0, -1) ?? ''),
       `must be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
     );
-export const databaseUrl = url('postgresql', 'postgres');
-export const httpUrl = (name: string) => setting(name, url('http', 'https').default(''));
+export const databaseUrl = urlOfScheme('postgresql', 'postgres');
+export const httpUrl = (name: string) => setting(name, urlOfScheme('http', 'https').default(''));
 
 /** `*`, or an origin exactly as browsers send it: scheme and host, no path. */
 export const isOrigin = (value: string): boolean => value === '*' || URL.parse(value)?.origin === value;

@@ -86,7 +86,7 @@ function newestFirst(
 ): Ordered {
   const start = earlierPosition(after === null ? newestPosition : readTimePosition(after), createdBefore);
   return {
-    where: `(${time}, ${id}) < (${timeOfPosition(bind(start.microseconds))}, ${idOf(start, idType, bind)}) and ${time} >= ${secondsOf(bind(createdFrom ?? 0))}`,
+    where: `(${time}, ${id}) < (${timeOfPosition(bind(start.microseconds))}, ${idOf(start, idType, bind)}) and ${time} >= ${timestampOf(bind(createdFrom ?? 0))}`,
     order: `${time} desc, ${id} desc`,
     position: positionAt(time, id),
   };
@@ -99,7 +99,7 @@ function oldestFirst(
 ): Ordered {
   const start = laterPosition(after === null ? oldestPosition : readTimePosition(after), createdFrom);
   return {
-    where: `(${time}, ${id}) > (${timeOfPosition(bind(start.microseconds))}, ${idOf(start, idType, bind)}) and ${time} < ${secondsOf(bind(createdBefore ?? newestSecond))}`,
+    where: `(${time}, ${id}) > (${timeOfPosition(bind(start.microseconds))}, ${idOf(start, idType, bind)}) and ${time} < ${timestampOf(bind(createdBefore ?? newestSecond))}`,
     order: `${time} asc, ${id} asc`,
     position: positionAt(time, id),
   };
@@ -118,11 +118,11 @@ const idOf = ({ id }: TimePosition, idType: 'text' | 'bigint', bind: Bind): stri
 export const hasText = (parameter: string, texts: readonly string[]): string =>
   `(${parameter}::text is null or ${texts.map((text) => `position(lower(${parameter}) in lower(${text})) > 0`).join(' or ')})`;
 
-const secondsOf = (seconds: string): string => `to_timestamp(${seconds}::float8)`;
+const timestampOf = (seconds: string): string => `to_timestamp(${seconds}::float8)`;
 
 /** The condition that a time is in the range that is asked for, whose bounds are computed once and not for each row. */
 export const isWithin = (time: string, { createdFrom, createdBefore }: ListRequest, bind: Bind): string =>
-  `${time} >= (select ${secondsOf(bind(createdFrom ?? 0))}) and ${time} < (select ${secondsOf(bind(createdBefore ?? newestSecond))})`;
+  `${time} >= (select ${timestampOf(bind(createdFrom ?? 0))}) and ${time} < (select ${timestampOf(bind(createdBefore ?? newestSecond))})`;
 
 /**
  * The order by a column. Rows without a value are first, as those with an empty text are. Values are compared as what they are, because to

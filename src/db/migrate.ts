@@ -230,13 +230,13 @@ const endOfFormerRelease = `
   insert into schema_migration (name, executed_at) select name, executed_at from applied_migration order by id;
   insert into schema_function select * from applied_function`;
 
-const differences = `
+const migrationDifferences = `
   (select name, '' as checksum from applied_migration union all select name, checksum from applied_function)
   except (select name, '' from schema_migration union all select name, checksum from schema_function)`;
 
 /** Whether the former release can still start on this schema, because `contract` was not run. */
 export const mayContract = async (database: Database): Promise<boolean> =>
-  (await database.query('schema-differences', differences)).length > 0;
+  (await database.query('schema-differences', migrationDifferences)).length > 0;
 
 /** Whether this code is the release whose state a newer one has kept. */
 async function isFormerRelease(database: Database): Promise<boolean> {

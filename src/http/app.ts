@@ -26,7 +26,7 @@ import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
 import { takeListTurn } from './middleware/take-list-turn.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
-import { demandSupportedQuery, namesIn } from './request/query.ts';
+import { demandSupportedQuery, parameterNamesIn } from './request/query.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from './request/read-upload.ts';
 import { isClientRoute, type Route } from './route.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -212,7 +212,7 @@ const enter =
   };
 
 function checkQuery({ query = {}, anyQuery, skipsQuery }: Route): AppMiddleware {
-  const supported = namesIn(query);
+  const supported = parameterNamesIn(query);
   return (ctx, next) => {
     if (!anyQuery)
       demandSupportedQuery(ctx, supported, { skipsUnknown: skipsQuery === true && !readingOf(ctx).isStrict });

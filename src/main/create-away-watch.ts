@@ -2,7 +2,7 @@
 const patienceMs = 15_000;
 const everyMs = 5_000;
 /** The time limit for an answer; shorter than the interval. */
-export const answerWithinMs = 4_000;
+export const awayAnswerWithinMs = 4_000;
 
 interface Watched {
   /** Never rejects. */

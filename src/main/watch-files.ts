@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 import { checkFileStore } from '../services/files/check-file-store.ts';
 import { diskFull, freeMinBytes } from '../services/files/storage-guard.ts';
-import { answerWithinMs, createAwayWatch } from './create-away-watch.ts';
+import { awayAnswerWithinMs, createAwayWatch } from './create-away-watch.ts';
 
 /**
  * One turn of the loop that raises an alarm while the file store is away, or its disk nearly full, and says when it is back. Returns the pause
@@ -14,7 +14,7 @@ export const createFilesWatch = (
 ): (() => Promise<number>) =>
   createAwayWatch({
     async isThere() {
-      const freeBytes = await checkFileStore(files, answerWithinMs);
+      const freeBytes = await checkFileStore(files, awayAnswerWithinMs);
       if (freeBytes !== null && freeBytes < freeMinBytes.alarm) diskFull(logger, freeBytes);
       return freeBytes !== null;
     },

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
-import { answerWithinMs, createAwayWatch } from './create-away-watch.ts';
+import { awayAnswerWithinMs, createAwayWatch } from './create-away-watch.ts';
 
 /**
  * One turn of the loop that raises an alarm while Temporal is away for longer than a restart takes, and says when it is back. Returns the pause
@@ -11,7 +11,7 @@ export const createTemporalWatch = (
   now?: () => number,
 ): (() => Promise<number>) =>
   createAwayWatch({
-    isThere: () => workflows.isReachable(answerWithinMs),
+    isThere: () => workflows.isReachable(awayAnswerWithinMs),
     away: (seconds) =>
       logger.error(
         { ...alarmOf('temporal_away'), away_seconds: seconds },

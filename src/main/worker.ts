@@ -27,14 +27,14 @@ const loopsWaitMs = 10_000;
 let workers: Workers | null = null;
 let running: Promise<'drained' | 'cut_short'> = Promise.resolve('drained');
 const draining = new AbortController();
-const health = await startHealthListener();
+const healthListener = await startHealthListener();
 // The loops start before Temporal has answered, because they must work without it.
 const quiet = createQuietWatch(deps);
 const loops = startLoops(deps, quiet);
 const endWatch = watchProcess(deps);
 stopOnSignals(
   async () => {
-    health?.stopping();
+    healthListener?.stopping();
     // Both at the same time: a slow turn of a loop must not let the workers take new activities.
     draining.abort();
     endWatch();
@@ -46,7 +46,7 @@ stopOnSignals(
     if (end === 'drained') await workers?.close();
     else logger.warn('activities were still running at the end of the shutdown: other workers resume them');
     await close();
-    await health?.close();
+    await healthListener?.close();
   },
   (error) => {
     logger.fatal({ err: error, ...alarmOf('worker_stopped') }, 'the worker stops because of an error');

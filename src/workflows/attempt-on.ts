@@ -41,19 +41,19 @@ export interface AttemptScope {
   heartbeatTimeoutMs: number;
 }
 
-type Channel = ChannelDraw['channels'][number];
+type DrawnChannel = ChannelDraw['channels'][number];
 
 /** Makes the attempt on one channel. While the job is parked, it waits for the signal that the job has ended, until the deadline. */
 export async function attemptOn(
   scope: AttemptScope,
-  channel: Channel,
+  channel: DrawnChannel,
 ): Promise<Exclude<AttemptReport, { kind: 'parked' }>> {
   const { collects, deadline } = scope;
   setCurrentDetails(`trying ${channel.name}`);
   let attemptId: string | undefined;
   for (;;) {
     const seen = collects.count;
-    const report = await runAttempt(scope, channel, attemptId);
+    const report = await runAttemptActivity(scope, channel, attemptId);
     if (report.kind !== 'parked') return report;
     attemptId = report.attemptId;
     setCurrentDetails(`waiting for ${channel.name}`);
@@ -66,9 +66,9 @@ export async function attemptOn(
  * Submit, poll and copy are one activity, which ends early when it parks a long job. The attempt row records its progress, so
  * Temporal may retry it until the deadline.
  */
-function runAttempt(
+function runAttemptActivity(
   { task: { taskId, projectId }, deadline, heartbeatTimeoutMs }: AttemptScope,
-  channel: Channel,
+  channel: DrawnChannel,
   attemptId: string | undefined,
 ): Promise<AttemptReport> {
   const remainingMs = deadline - Date.now();

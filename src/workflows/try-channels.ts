@@ -4,11 +4,11 @@ import type { TaskOutcome, TaskPlan } from '../domain/tasks/workflow-contract.ts
 import type { AttemptScope, Collects, TaskIds } from './attempt-on.ts';
 import { durably } from './durably.ts';
 import { tryFewTimes } from './try-few-times.ts';
-import { failed, tryInOrder, type Ended } from './try-in-order.ts';
+import { failedOutcome, tryInOrder, type Ended } from './try-in-order.ts';
 
 /** Tries the drawn channels in order until one succeeds, a channel refuses the request, or no channel comes back in time. */
 export async function tryChannels(task: TaskIds, plan: TaskPlan, collects: Collects): Promise<TaskOutcome | Ended> {
-  if (plan.remainingMs <= 0) return failed('task_timeout');
+  if (plan.remainingMs <= 0) return failedOutcome('task_timeout');
   const { heartbeatTimeoutMs } = plan.limits;
   const scope = { task, collects, heartbeatTimeoutMs, deadline: Date.now() + plan.remainingMs };
   const first = await tryInOrder(scope, plan.draw.channels);
@@ -44,7 +44,7 @@ async function waitForChannels(scope: AttemptScope, plan: TaskPlan): Promise<Tas
     const availableInMs = draw.channels.length > 0 ? 0 : draw.waitMs;
     const waitMs = availableInMs === null ? Infinity : channelWaitMs({ availableInMs, waitedMs: Date.now() - since });
     if (scope.deadline - Date.now() - waitMs < plan.remainingMs / 5) {
-      return failed(draw.hasFailed === true ? 'upstream_failed' : 'no_channel_available');
+      return failedOutcome(draw.hasFailed === true ? 'upstream_failed' : 'no_channel_available');
     }
     setCurrentDetails('waiting for a channel to become available');
     await sleep(waitMs);

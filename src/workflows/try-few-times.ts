@@ -2,7 +2,7 @@ import { setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { ChannelDraw, TaskOutcome, TaskPlan } from '../domain/tasks/workflow-contract.ts';
 import type { AttemptScope } from './attempt-on.ts';
 import { durably } from './durably.ts';
-import { failed, tryInOrder, type Ended, type TriesReport } from './try-in-order.ts';
+import { failedOutcome, tryInOrder, type Ended, type TriesReport } from './try-in-order.ts';
 
 /**
  * What `tryChannels` did after the first draw before `wait-for-busy-channels`: workflows of release 0.2 that already waited go on with it.
@@ -44,7 +44,7 @@ export async function tryFewTimes(
     if (pass.outcome) return pass.outcome;
     attempts += pass.attempts;
   }
-  return failed(attempts > 0 ? 'upstream_failed' : 'no_channel_available');
+  return failedOutcome(attempts > 0 ? 'upstream_failed' : 'no_channel_available');
 }
 
 const redraw = ({ task }: AttemptScope): Promise<ChannelDraw> => durably((money) => money.drawChannels(task.taskId));

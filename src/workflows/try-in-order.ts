@@ -43,18 +43,18 @@ function outcomeOf(report: Exclude<AttemptReport, { kind: 'skipped' | 'parked' }
     case 'transient':
       return null;
     case 'refused':
-      return failed(report.code ?? 'upstream_failed');
+      return failedOutcome(report.code ?? 'upstream_failed');
     case 'unknown':
       return { kind: 'failed', code: 'upstream_outcome_unknown', unknown: true };
     case 'deadline':
     case 'over':
-      return failed('task_timeout');
+      return failedOutcome('task_timeout');
     case 'canceled':
       return { kind: 'canceled' };
   }
 }
 
-export const failed = (code: Extract<TaskOutcome, { kind: 'failed' }>['code']): TaskOutcome => ({
+export const failedOutcome = (code: Extract<TaskOutcome, { kind: 'failed' }>['code']): TaskOutcome => ({
   kind: 'failed',
   code,
   unknown: false,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Adapter, Upstream } from '../../src/adapters/channel.ts';
 import type { UpstreamCaller } from '../../src/adapters/upstream/call-upstream.ts';
 import { createAdapters } from '../../src/adapters/registry.ts';
-import { addressOf, requestOf, type UpstreamCall } from '../../src/adapters/upstream/upstream-request.ts';
+import { addressOf, upstreamRequestOf, type UpstreamCall } from '../../src/adapters/upstream/upstream-request.ts';
 import { toUpstreamChat, type UpstreamChat } from '../../src/domain/chat/chat.ts';
 import { mappings, requestsOf, shippedRequest } from './shipped-requests.ts';
 
@@ -10,7 +10,7 @@ let sent: string[] = [];
 const record = (upstream: Upstream, call: UpstreamCall) => {
   const address = addressOf(`${upstream.baseUrl}${call.path}`);
   if (!address) throw new Error('no address');
-  const { path, headers } = requestOf(address, upstream, call, { headersTimeout: 1 });
+  const { path, headers } = upstreamRequestOf(address, upstream, call, { headersTimeout: 1 });
   sent.push(withTokensRead(`${path} ${JSON.stringify(headers)}`));
   return Promise.resolve({ kind: 'not_sent', detail: 'recorded' } as const);
 };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Upstream } from '../../src/adapters/channel.ts';
 import type { UpstreamCaller } from '../../src/adapters/upstream/call-upstream.ts';
 import { createAdapters } from '../../src/adapters/registry.ts';
-import { addressOf, requestOf, type UpstreamCall } from '../../src/adapters/upstream/upstream-request.ts';
+import { addressOf, upstreamRequestOf, type UpstreamCall } from '../../src/adapters/upstream/upstream-request.ts';
 import { mappings, requestsOf, shippedRequest } from './shipped-requests.ts';
 
 /** The requests that one mapping of the shipped catalog sends: how many, and the SHA-256 of all their bytes but the credential. */
@@ -41,7 +41,7 @@ export async function recordRequests(): Promise<Record<string, RecordedMapping>>
 function bytesOf(upstream: Upstream, call: UpstreamCall): string {
   const address = addressOf(`${upstream.baseUrl}${call.path}`);
   if (!address) throw new Error('no address');
-  const { method, origin, path, headers, body } = requestOf(address, upstream, call, { headersTimeout: 1 });
+  const { method, origin, path, headers, body } = upstreamRequestOf(address, upstream, call, { headersTimeout: 1 });
   const { authorization: _, ...others } = Object.fromEntries(Object.entries(headers ?? {}));
   const type = String(others['content-type'] ?? '');
   const boundary = /boundary=(\S+)/.exec(type)?.[1] ?? '\n';

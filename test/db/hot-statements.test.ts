@@ -11,7 +11,7 @@ import {
   type AttemptMemory,
 } from '../../src/db/tasks/attempts.ts';
 import { expireChats, firstAttemptId, type ChatLedger } from '../../src/db/chat/chat-ledger.ts';
-import { addToHistory, readHistory } from '../../src/db/channels/channel-history.ts';
+import { addToHistory, readHistoryRows } from '../../src/db/channels/channel-history.ts';
 import type { Database } from '../../src/db/database.ts';
 import {
   claimDelivery,
@@ -194,7 +194,7 @@ describe('the history of a channel among 200,000 minutes and hours of 20 channel
     ['hour', 7 * 86_400, 168],
   ] as const)('by %s of the last %d seconds reads its %d rows and no others', async (span, seconds, rows) => {
     const from = now - (now % 3_600) - seconds + 1;
-    const read = () => readHistory(newSession.db, { channelId: 'chn_history_7', span, from });
+    const read = () => readHistoryRows(newSession.db, { channelId: 'chn_history_7', span, from });
     await read();
     let found: unknown[] = [];
 

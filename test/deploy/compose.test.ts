@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { settings } from '../../src/config/load-config.ts';
+import { listedSettings } from '../../src/config/load-config.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
 import {
   compose,
@@ -22,7 +22,7 @@ import {
   words,
 } from './compose-file.ts';
 
-const settingNames = settings.map(({ name }) => name);
+const settingNames = listedSettings.map(({ name }) => name);
 const demanded = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? ''));
 
 describe('the Dockerfile', () => {
@@ -178,7 +178,7 @@ describe('docker-compose.yml', () => {
     );
     const forceSeconds = Number(environment['WORKER_SHUTDOWN_FORCE_SECONDS']);
     const submits = ['SUBMIT_TIMEOUT_SECONDS', 'SUBMIT_AT_ONCE_TIMEOUT_SECONDS'].map((name) =>
-      z.number().parse(settings.find((setting) => setting.name === name)?.schema.parse(undefined)),
+      z.number().parse(listedSettings.find((setting) => setting.name === name)?.schema.parse(undefined)),
     );
     expect(forceSeconds).toBeGreaterThan(Math.max(...submits) + 15);
     expect(grace('worker')).toBeGreaterThan(forceSeconds + 15);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { settings } from '../../src/config/load-config.ts';
+import { listedSettings } from '../../src/config/load-config.ts';
 import { secretNames } from '../../src/config/setting.ts';
 import { projectFolder } from '../support/program.ts';
 import { service } from './compose-file.ts';
@@ -48,7 +48,7 @@ const Pod = z.object({
 const Workload = z.object({ spec: z.object({ template: z.object({ spec: Pod }) }) });
 const Resource = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
 
-const settingNames = settings.map(({ name }) => name);
+const settingNames = listedSettings.map(({ name }) => name);
 
 describe('the values of the chart', () => {
   it.each(['values.yaml', ...valueFiles])(

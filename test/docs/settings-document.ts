@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { settings } from '../../src/config/load-config.ts';
+import { listedSettings } from '../../src/config/load-config.ts';
 import { secretNames } from '../../src/config/setting.ts';
 
 /** The groups in the order of the document, with their headings. */
@@ -62,7 +62,7 @@ all: without them the limits of the role count (\`alter role tollgate set statem
 /** The text of `docs/CONFIGURATION.md`. */
 export function settingsDocument(): string {
   const groups = new Map(Object.entries(headings).map(([group, heading]) => [group, { heading, rows: [''] }]));
-  for (const { group, name, schema, purpose } of settings) {
+  for (const { group, name, schema, purpose } of listedSettings) {
     const section = groups.get(group);
     if (!section) throw new Error(`The group ${group} of settings has no heading.`);
     section.rows.push(row(`\`${name}\``, defaultOf(schema), acceptedBy(schema), purpose));

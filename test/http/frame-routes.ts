@@ -1,6 +1,6 @@
 import { type AppMiddleware, keyOf } from '../../src/http/context.ts';
 import { standIn } from '../support/stand-in.ts';
-import { queryReader, wholeNumber } from '../../src/http/request/query.ts';
+import { queryReader, queryNumber } from '../../src/http/request/query.ts';
 import type { Route } from '../../src/http/route.ts';
 import { scopes } from '../../src/domain/projects/scope.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
@@ -25,7 +25,7 @@ export const throwing =
 export const withCode = (code: string, message = 'secret SELECT 1'): Error =>
   Object.assign(new Error(message), { code });
 
-const limits = { limit: wholeNumber('The most rows.', { max: 100 }) };
+const limits = { limit: queryNumber('The most rows.', { max: 100 }) };
 
 const readLimits = queryReader(limits);
 

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, ignoredSettings, loadConfig, settings } from '../../src/config/load-config.ts';
+import { ConfigError, ignoredSettings, loadConfig, listedSettings } from '../../src/config/load-config.ts';
 import { secretNames } from '../../src/config/setting.ts';
 import { compileCache, nodeBinary, projectFolder } from '../support/program.ts';
 
@@ -103,7 +103,7 @@ describe('a secret from a file', () => {
     expect(config.development.openaiApiKey).toBe('sk-openai');
     expect(config.secrets.scheduledJobTokens).toEqual([]);
     expect([...secretNames].sort()).toEqual(
-      settings
+      listedSettings
         .map(({ name }) => name)
         .filter((name) => /KEYS?$|KEY_ID$|TOKENS?$|PEPPERS$|SECRET$|HEADERS$|(DATABASE|ALARM).*URL$/.test(name))
         .sort(),

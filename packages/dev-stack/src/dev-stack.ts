@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { settings } from '../../../src/config/load-config.ts';
+import { listedSettings } from '../../../src/config/load-config.ts';
 import { startGuardian, type Guardian } from './processes/start-guardian.ts';
 import { banner } from './banner.ts';
 import { devEnvironment, refuseOpenHost, withoutProviderKeys } from './dev-environment.ts';
@@ -195,7 +195,7 @@ const closeSeconds = 15;
 
 /** A time that a child gives itself. If the value is malformed, the child refuses to start. */
 function secondsOf(env: Environment, name: string): number {
-  const parsed = settings.find((setting) => setting.name === name)?.schema.safeParse(env[name] || undefined);
+  const parsed = listedSettings.find((setting) => setting.name === name)?.schema.safeParse(env[name] || undefined);
   return typeof parsed?.data === 'number' ? parsed.data : 0;
 }
 

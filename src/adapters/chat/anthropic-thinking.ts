@@ -2,8 +2,8 @@ import { unsentMembers, withThoughts, type ChatMessage, type UpstreamChat } from
 import type { JsonObject } from '../../domain/json.ts';
 import { isEffort, thinkingBudget, type Effort } from '../../domain/chat/reasoning.ts';
 import { asksForThoughts } from '../../domain/chat/thoughts.ts';
-import { isNamed, noEffect } from '../../domain/chat/unsent-parameters.ts';
-import { isForced } from '../../domain/chat/vendor-rules.ts';
+import { isExplicit, noEffect } from '../../domain/chat/unsent-parameters.ts';
+import { mustCallTool } from '../../domain/chat/vendor-rules.ts';
 
 /** The least budget that Anthropic accepts. */
 const budgetMin = 1_024;
@@ -56,7 +56,7 @@ function switchedOff(
 function adaptive(request: UpstreamChat, effort: ThinkingEffort | undefined): AnthropicThinking {
   const { thinking } = request;
   // Not every model thinks beside a forced tool.
-  if (thinking?.mode === 'model' || isForced(request)) return levelOf(effort);
+  if (thinking?.mode === 'model' || mustCallTool(request)) return levelOf(effort);
   // Without `display` the newest models return no text of their thoughts.
   return { thinking: { type: 'adaptive', display: thinking?.display ?? 'summarized' }, ...levelOf(effort) };
 }
@@ -64,7 +64,7 @@ function adaptive(request: UpstreamChat, effort: ThinkingEffort | undefined): An
 function budgeted(request: UpstreamChat, effort: ThinkingEffort): AnthropicThinking {
   const { thinking, maxTokens, messages } = request;
   const isBegun = messages.at(-1)?.role === 'assistant' || lacksItsThoughts(messages);
-  if (thinking?.mode === 'model' || isForced(request) || isBegun) return {};
+  if (thinking?.mode === 'model' || mustCallTool(request) || isBegun) return {};
   const requestedBudget = thinking?.budgetTokens;
   const budget =
     requestedBudget === undefined
@@ -130,7 +130,7 @@ export function sampling({ temperature, topP, topK }: UpstreamChat, thinking: Js
 export function anthropicWarnings(request: UpstreamChat): string[] {
   const { thinking, effort } = thinkingOf(request);
   const sent = sampling(request, thinking);
-  const named = (['temperature', 'top_p', 'top_k'] as const).filter((key) => isNamed(request, unsentMembers[key]));
+  const named = (['temperature', 'top_p', 'top_k'] as const).filter((key) => isExplicit(request, unsentMembers[key]));
   const dropped = noEffect(named.filter((key) => sent[key] === undefined));
   const isLimited = sent.temperature !== undefined && sent.temperature !== request.temperature;
   const isUnstoppable = request.traits?.thinking_off === 'never' && wantsNoThoughts(request);

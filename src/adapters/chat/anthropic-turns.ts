@@ -1,4 +1,4 @@
-import { isBlank, partsOf, type ChatMessage } from '../../domain/chat/chat.ts';
+import { isBlank, partsOfContent, type ChatMessage } from '../../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { isSystem, toTurns } from './chat-call.ts';
 
@@ -53,14 +53,14 @@ export function withSystemTurns(messages: readonly ChatMessage[]): { system: Cha
 /** Results of tools keep their blanks: Anthropic takes them there, and they are what the tool printed. */
 function withoutBlanks(message: ChatMessage): ChatMessage {
   if (message.role === 'tool') return message;
-  const content = partsOf(message.content).filter((part) => !isBlank(part));
+  const content = partsOfContent(message.content).filter((part) => !isBlank(part));
   return { ...message, content };
 }
 
 function trimmedAtItsEnd(messages: ChatMessage[]): ChatMessage[] {
   const last = messages.at(-1);
   if (last?.role !== 'assistant' || last.toolCalls.length > 0) return messages;
-  const parts = partsOf(last.content);
+  const parts = partsOfContent(last.content);
   const end = parts.at(-1);
   if (end?.type !== 'text') return messages;
   return [

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import {
   isBlank,
-  partsOf,
-  textOf,
+  partsOfContent,
+  textOfContent,
   type ChatContent,
   type ChatMessage,
   type ChatPart,
@@ -34,10 +34,10 @@ interface Instructions {
 /** Messages as one text and as parts. Blank instructions are none: Anthropic refuses them. */
 export const instructionsOf = (messages: readonly ChatMessage[]): Instructions => ({
   system: messages
-    .map(({ content }) => textOf(content))
+    .map(({ content }) => textOfContent(content))
     .filter((text) => text.trim() !== '')
     .join('\n\n'),
-  systemParts: messages.flatMap(({ content }) => partsOf(content).filter((part) => !isBlank(part))),
+  systemParts: messages.flatMap(({ content }) => partsOfContent(content).filter((part) => !isBlank(part))),
 });
 
 /**
@@ -89,11 +89,11 @@ export function filesAfterResults(
   for (const message of messages) {
     if (message.role !== 'tool') flush();
     const isMoved = (part: ChatPart): boolean => part.type !== 'text' && !staysInResult(part);
-    const moved = message.role === 'tool' ? partsOf(message.content).filter(isMoved) : [];
+    const moved = message.role === 'tool' ? partsOfContent(message.content).filter(isMoved) : [];
     if (moved.length === 0) all.push(message);
     else {
       all.push({ ...message, content: withoutParts(message.content, moved) });
-      files.push({ type: 'text', text: `The ${kindOf(moved)} that the tool returned:` }, ...moved);
+      files.push({ type: 'text', text: `The ${kindsOf(moved)} that the tool returned:` }, ...moved);
     }
   }
   flush();
@@ -101,7 +101,7 @@ export function filesAfterResults(
 }
 
 /** What a model is told about the files of a result: `picture`, `2 pictures and document`. */
-export function kindOf(files: readonly ChatPart[]): string {
+export function kindsOf(files: readonly ChatPart[]): string {
   const documents = files.filter(({ type }) => type === 'document').length;
   const counted = (count: number, kind: string): string[] =>
     count === 0 ? [] : [count === 1 ? kind : `${count} ${kind}s`];
@@ -110,9 +110,9 @@ export function kindOf(files: readonly ChatPart[]): string {
 
 /** The content of a result without the files that follow it. It is one text unless other files are left. */
 function withoutParts(content: ChatContent | null, moved: readonly ChatPart[]): ChatContent {
-  const kept = partsOf(content).filter((part) => !moved.includes(part));
+  const kept = partsOfContent(content).filter((part) => !moved.includes(part));
   if (kept.some(({ type }) => type !== 'text')) return kept;
-  return textOf(kept) || `The result is the ${kindOf(moved)} in the next message.`;
+  return textOfContent(kept) || `The result is the ${kindsOf(moved)} in the next message.`;
 }
 
 /**
@@ -122,11 +122,11 @@ function withoutParts(content: ChatContent | null, moved: readonly ChatPart[]): 
 export const callIdOr = (id: string | null | undefined): string => id || `call_${randomUUID().replaceAll('-', '')}`;
 
 /** The name of a PDF for an API that wants one. */
-export const fileName = ({ name, title }: PdfPart): string => name ?? title ?? 'document.pdf';
+export const pdfNameOf = ({ name, title }: PdfPart): string => name ?? title ?? 'document.pdf';
 
 /** The result of a tool as text. A family without a mark for a failed tool is told of the failure in words. */
 export function resultText({ content, isError }: ToolMessage): string {
-  const text = textOf(content);
+  const text = textOfContent(content);
   // A result that says so by itself begins with it.
   return isError && !/error/i.test(text.slice(0, 100)) ? `Error: ${text}` : text;
 }

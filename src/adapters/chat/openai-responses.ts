@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import {
   isDataUri,
-  partsOf,
-  textOf,
+  partsOfContent,
+  textOfContent,
   type ChatMessage,
   type ChatPart,
   type ChatReply,
@@ -16,7 +16,7 @@ import type { ChatSupports } from '../../domain/chat/chat-supports.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { asksForThoughts, type SignedThought, type Thinking } from '../../domain/chat/thoughts.ts';
 import type { RequestBody } from '../upstream/call-upstream.ts';
-import { callIdOr, tokenCount, fileName, objectIn, ownObject, resultText } from './chat-call.ts';
+import { callIdOr, tokenCount, pdfNameOf, objectIn, ownObject, resultText } from './chat-call.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
 import { wholeUsage } from './total-tokens.ts';
 
@@ -103,7 +103,7 @@ const toChoice = ({ name }: { name: string }, tools: readonly ChatTool[]): Reque
 });
 
 /** The free text of a call of a custom tool; undefined for the call of a function, and of a call that came without the text. */
-function customInput({ isCustom, arguments: argumentText }: ToolCall): string | undefined {
+function customCallText({ isCustom, arguments: argumentText }: ToolCall): string | undefined {
   const input = isCustom ? objectIn(argumentText)?.input : undefined;
   return typeof input === 'string' ? input : undefined;
 }
@@ -114,7 +114,7 @@ function toInput(messages: readonly ChatMessage[]): RequestBody[] {
   return messages.flatMap((message) => {
     if (message.role === 'assistant')
       for (const call of message.toolCalls) {
-        if (customInput(call) === undefined) customIds.delete(call.id);
+        if (customCallText(call) === undefined) customIds.delete(call.id);
         else customIds.add(call.id);
       }
     return toItems(message, customIds);
@@ -131,7 +131,7 @@ function toItems(message: ChatMessage, customIds: ReadonlySet<string>): RequestB
     // As in a chat completion, an empty list is refused.
     return Array.isArray(content) && content.length === 0 ? [] : [{ role: message.role, content }];
   }
-  const text = textOf(message.content);
+  const text = textOfContent(message.content);
   const thoughts = (message.thoughts ?? []).filter(({ kind }) => kind === 'openai').map(toReasoning);
   return [
     ...thoughts,
@@ -142,7 +142,7 @@ function toItems(message: ChatMessage, customIds: ReadonlySet<string>): RequestB
 
 function toCallItem(call: ToolCall): RequestBody {
   const { id, name, arguments: argumentText } = call;
-  const input = customInput(call);
+  const input = customCallText(call);
   return input === undefined
     ? { type: 'function_call', call_id: id, name, arguments: argumentText }
     : { type: 'custom_tool_call', call_id: id, name, input };
@@ -150,7 +150,7 @@ function toCallItem(call: ToolCall): RequestBody {
 
 /** Text, or parts if there are images or documents among them. */
 function toOutput(message: ToolMessage): string | RequestBody[] {
-  const parts = partsOf(message.content);
+  const parts = partsOfContent(message.content);
   return parts.some(({ type }) => type !== 'text') ? parts.map(toInputPart) : resultText(message);
 }
 
@@ -162,13 +162,13 @@ const toReasoning = ({ id, text, signature }: SignedThought): RequestBody => ({
 });
 
 const toContent = ({ content }: ChatMessage): string | RequestBody[] =>
-  typeof content === 'string' ? content : partsOf(content).map(toInputPart);
+  typeof content === 'string' ? content : partsOfContent(content).map(toInputPart);
 
 function toInputPart(part: ChatPart): RequestBody {
   if (part.type === 'text') return { type: 'input_text', text: part.text };
   if (part.type === 'image') return { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' };
   // A name beside a URL is refused.
-  const file = isDataUri(part.url) ? { filename: fileName(part), file_data: part.url } : { file_url: part.url };
+  const file = isDataUri(part.url) ? { filename: pdfNameOf(part), file_data: part.url } : { file_url: part.url };
   return { type: 'input_file', ...file, detail: part.detail };
 }
 
@@ -195,7 +195,7 @@ const ResponseBody = z.object({
   incomplete_details: z.object({ reason: z.string().nullish() }).nullish().catch(null),
   usage: z.unknown().optional(),
 });
-const Usage = z.object({
+const ResponsesUsage = z.object({
   input_tokens: tokenCount,
   output_tokens: tokenCount,
   total_tokens: tokenCount,
@@ -255,7 +255,7 @@ export function toSignedThought(json: unknown): SignedThought | null {
 }
 
 function toUsage(json: unknown): ChatUsage | null {
-  const usage = Usage.safeParse(json).data;
+  const usage = ResponsesUsage.safeParse(json).data;
   if (!usage) return null;
   return wholeUsage({
     prompt: usage.input_tokens,

@@ -2,8 +2,8 @@ import type { ChatContent, ChatMessage, UpstreamChat } from '../../domain/chat/c
 import { optionalNames } from '../../domain/chat/optional-parameters.ts';
 import { computedOnce } from '../../domain/computed-once.ts';
 import { isEffort, nearestEffort } from '../../domain/chat/reasoning.ts';
-import { isNamed, noEffect } from '../../domain/chat/unsent-parameters.ts';
-import { isForced, type VendorParameter, type VendorRules } from '../../domain/chat/vendor-rules.ts';
+import { isExplicit, noEffect } from '../../domain/chat/unsent-parameters.ts';
+import { mustCallTool, type VendorParameter, type VendorRules } from '../../domain/chat/vendor-rules.ts';
 import { openaiVendors } from './openai-vendors.ts';
 
 /**
@@ -23,8 +23,8 @@ export function vendorWarnings(request: UpstreamChat): string[] {
   const sent = forVendor(request);
   const effort = extra.reasoning_effort;
   const sentEffort = sent.extra.reasoning_effort;
-  const isLimited = isNamed(request, 'temperature') && sent.temperature !== request.temperature;
-  const unthought = mustNotThink(rules, request) && isForced(request);
+  const isLimited = isExplicit(request, 'temperature') && sent.temperature !== request.temperature;
+  const unthought = mustNotThink(rules, request) && mustCallTool(request);
   return [
     ...(isLimited ? [`temperature was sent as ${sent.temperature}, the nearest that this model takes.`] : []),
     ...(isEffort(sentEffort) && sentEffort !== effort
@@ -53,7 +53,7 @@ const steps: readonly ((rules: VendorRules, request: UpstreamChat) => UpstreamCh
   withFurther,
   withNames,
   withinLimits,
-  withThoughts,
+  withVendorThoughts,
   withFormat,
   withTools,
 ];
@@ -99,11 +99,11 @@ const thoughtFields: readonly string[] = ['reasoning_effort', 'thinking', 'enabl
 /** Whether the model is asked not to think: the client wants it so, or a tool is forced that thoughts exclude. */
 const mustNotThink = ({ unthinking, forcedTools }: VendorRules, request: UpstreamChat): boolean =>
   unthinking !== undefined &&
-  ((forcedTools === 'unthinking' && isForced(request)) ||
+  ((forcedTools === 'unthinking' && mustCallTool(request)) ||
     request.thinking?.mode === 'off' ||
     request.extra.reasoning_effort === 'none');
 
-function withThoughts(rules: VendorRules, request: UpstreamChat): UpstreamChat {
+function withVendorThoughts(rules: VendorRules, request: UpstreamChat): UpstreamChat {
   const others = Object.entries(request.extra).filter(([field]) => !thoughtFields.includes(field));
   if (mustNotThink(rules, request))
     return { ...request, extra: { ...Object.fromEntries(others), ...rules.unthinking } };

@@ -19,13 +19,13 @@ import { readGeminiImages, veoAnswers as answers } from '../reading/gemini-answe
  * images. A clip's file needs the API key. An operation can be neither stopped nor found by our key.
  */
 export function geminiMedia(caller: UpstreamCaller): SynchronousMedia {
-  const { submit, submitSynchronously, pollBy } = mediaCalls(caller, { headers: authorization, answers });
-  const omni = geminiOmni(caller, authorization);
+  const { submit, submitSynchronously, pollBy } = mediaCalls(caller, { headers: geminiAuthorization, answers });
+  const omni = geminiOmni(caller, geminiAuthorization);
   const pollVeo = pollBy(SavedRef, ({ name }) => operationPath(name));
   return {
     answersSynchronously: ['image'],
     inputsAsBytes: true,
-    outputHeaders: authorization,
+    outputHeaders: geminiAuthorization,
 
     async submitMedia(upstream, request, options) {
       const model = `/models/${encodeURIComponent(request.model)}`;
@@ -43,7 +43,7 @@ export function geminiMedia(caller: UpstreamCaller): SynchronousMedia {
   };
 }
 
-export const authorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.credential });
+export const geminiAuthorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.credential });
 
 export const geminiMediaTypes: MediaTypes = {
   image: { most: { image: 1, reference_images: anyNumber, video_url: 0, audio_url: 0 } },

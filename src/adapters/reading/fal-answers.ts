@@ -2,9 +2,9 @@ import type { PollResult, UpstreamOutput } from '../../domain/channels/upstream.
 import type { WordTable } from './error-words.ts';
 import { fieldsOf, flagOf, isEmpty, asList, type Fields } from './fields.ts';
 import { filesIn } from './files.ts';
-import { resultOf } from './provider-job-report.ts';
+import { pollResultOf } from './provider-job-report.ts';
 import type { NamedState } from './provider-job-state.ts';
-import { firstFiles, mediaAnswers, reasonOf, type MediaAnswers } from './media-answers.ts';
+import { firstFiles, mediaAnswers, failureReasonOf, type MediaAnswers } from './media-answers.ts';
 import { problemOf } from './problem.ts';
 
 /**
@@ -59,10 +59,10 @@ export const falAnswers: FalAnswers = {
     const problem = problemOf({ error: root['error'], detail: root['detail'] });
     const isFailed = outputs.length === 0 && (hasError || problem !== null);
     const named: NamedState = isFailed ? { state: 'failed', word: 'with an error' } : { state: 'succeeded', word: '' };
-    const reason = reasonOf(problem ?? { codes: [], prose: [] }, falWords);
+    const reason = failureReasonOf(problem ?? { codes: [], prose: [] }, falWords);
     const withheld = isFlagged ? 'every image was flagged' : undefined;
     return (
-      resultOf({ json, noun: 'the request', named, outputs, results, withheld, reason }) ?? {
+      pollResultOf({ json, noun: 'the request', named, outputs, results, withheld, reason }) ?? {
         kind: 'unclear',
         detail: 'unreadable',
       }

@@ -45,7 +45,7 @@ export function filesIn(value: unknown, kind?: FileKind): UpstreamOutput[] {
 function collect(value: unknown, kind: FileKind | undefined, depth: number, files: Map<string, UpstreamOutput>): void {
   if (depth > depthMax || files.size >= filesMax) return;
   if (typeof value === 'string') {
-    const url = addressOf(value);
+    const url = fileAddressOf(value);
     if (url !== null) add(files, { url, ...(kind && { kind }) });
   } else if (Array.isArray(value)) {
     for (const each of value) collect(each, kind, depth + 1, files);
@@ -86,12 +86,12 @@ const kindMember = (kind: FileKind | undefined) => (kind ? { kind } : {});
 /** An address, also wrapped: `{"url": {"url": "https://…"}}`, `{"url": ["https://…"]}`. */
 function addressIn(value: unknown): string | null {
   const text = asText(value);
-  if (text !== undefined) return addressOf(text);
-  return isObject(value) ? addressOf(asText(value['url'] ?? value['uri']) ?? '') : null;
+  if (text !== undefined) return fileAddressOf(text);
+  return isObject(value) ? fileAddressOf(asText(value['url'] ?? value['uri']) ?? '') : null;
 }
 
 /** An absolute http(s) URL or a data URI. */
-const addressOf = (text: string): string | null => {
+const fileAddressOf = (text: string): string | null => {
   const trimmed = text.trim();
   return /^(?:https?:\/\/[^\s/]|data:[\w+.-]{1,60}\/)/i.test(trimmed) ? trimmed : null;
 };
@@ -99,7 +99,7 @@ const addressOf = (text: string): string | null => {
 /** Base64 as a data URI. Many providers do not name the format; the first bytes do. */
 function bytesOf(base64: string, mimeType: string | undefined, kind: FileKind | undefined): UpstreamOutput | null {
   const text = base64.trim();
-  const inline = addressOf(text);
+  const inline = fileAddressOf(text);
   if (inline?.startsWith('data:')) return { url: inline };
   if (text.length < bytesLengthMin || !/^[A-Za-z0-9+/=_-]+$/.test(text.slice(0, 256))) return null;
   const type = mimeType ?? typeOfBytes(text) ?? (kind === 'video' ? 'video/mp4' : 'image/png');

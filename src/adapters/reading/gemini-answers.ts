@@ -139,7 +139,7 @@ export const readGeminiImages: ResultReader = (json) => {
   const parts = candidates.flatMap((candidate) =>
     asList(fieldsOf(candidate['content'])['parts'] ?? candidate['parts']),
   );
-  const outputs = parts.flatMap(imagesOf);
+  const outputs = parts.flatMap(imagesOfPart);
   if (outputs.length > 0) return outputs;
   if (parts.some((part) => !isEmpty(fieldsOf(part)['inlineData']) && flagOf(fieldsOf(part)['thought']) !== true))
     return null;
@@ -152,7 +152,7 @@ export const readGeminiImages: ResultReader = (json) => {
 const isPolicyReason = (reason: string): boolean => geminiFinishWords[reason.toLowerCase()] === 'content_filter';
 
 /** The thoughts of a model may contain drafts, which are not results. */
-function imagesOf(part: unknown): UpstreamOutput[] {
+function imagesOfPart(part: unknown): UpstreamOutput[] {
   const { thought, inlineData, inline_data, fileData, file_data, text: _, ...others } = fieldsOf(part);
   if (flagOf(thought) === true) return [];
   return filesIn([inlineData, inline_data, fileData, file_data, others], 'image').map(({ kind: _kind, ...file }) =>

@@ -44,11 +44,11 @@ export const klingAnswers = mediaAnswers({
     return {
       state: data['task_status'] ?? data['status'],
       results,
-      outputs: firstFiles(results).map(asClip),
+      outputs: firstFiles(results).map(asKlingClip),
       failure: { codes: [], prose: reason === undefined ? [] : [reason] },
     };
   },
 });
 
-const asClip = (file: UpstreamOutput): UpstreamOutput =>
+const asKlingClip = (file: UpstreamOutput): UpstreamOutput =>
   file.kind === 'video' ? { mimeType: 'video/mp4', ...file } : file;

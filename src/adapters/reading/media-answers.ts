@@ -3,7 +3,7 @@ import { plainWord, type ReadError } from '../upstream/classify-outcome.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
 import { filesIn } from './files.ts';
 import { providerJobId } from './provider-job-id.ts';
-import { resultOf, type FailureReason } from './provider-job-report.ts';
+import { pollResultOf, type FailureReason } from './provider-job-report.ts';
 import { namedState, type ProviderJobState, type NamedState } from './provider-job-state.ts';
 import type { Problem } from './problem.ts';
 
@@ -59,7 +59,7 @@ export function mediaAnswers({ noun, words, states = {}, isOwnError, id, provide
     result(json) {
       const { state, results, outputs = firstFiles(results), failure, ...parts } = providerJob(json);
       const named = namedState(state, states);
-      return resultOf({ json, noun, named, outputs, results, reason: reasonOf(failure, words), ...parts });
+      return pollResultOf({ json, noun, named, outputs, results, reason: failureReasonOf(failure, words), ...parts });
     },
   };
 }
@@ -69,7 +69,7 @@ export const firstFiles = (values: readonly unknown[]): UpstreamOutput[] =>
   values.map((value) => filesIn(value)).find((files) => files.length > 0) ?? [];
 
 /** Why a job failed, by the family's table. */
-export function reasonOf(failure: Problem, words: WordTable): FailureReason {
+export function failureReasonOf(failure: Problem, words: WordTable): FailureReason {
   const code = failure.codes.map(plainWord).find((word) => word !== '') ?? '';
   const foundMeanings = meaningsOf(failure, words);
   const isPolicy = foundMeanings.includes('content_policy');

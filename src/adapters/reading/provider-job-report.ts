@@ -31,7 +31,7 @@ export interface FailureReason {
  * What a poll came to. The state decides, then the results; every other part of an answer is optional. Null if the answer names no
  * state and has no results: then it is an error, or unreadable.
  */
-export function resultOf(report: ProviderJobReport): PollResult | null {
+export function pollResultOf(report: ProviderJobReport): PollResult | null {
   const { named, noun, outputs, progress, json } = report;
   switch (named.state) {
     case 'queued':

@@ -40,5 +40,5 @@ export function namedState(value: unknown, familyWords: Readonly<Record<string, 
 }
 
 /** Whether the job will certainly not change any more. A lost one is asked for again. */
-export const isOver = (state: NamedState['state']): boolean =>
+export const isFinalState = (state: NamedState['state']): boolean =>
   state === 'succeeded' || state === 'failed' || state === 'canceled';

@@ -3,7 +3,7 @@ import { connectorSkippingContinue } from '../../platform/egress/skip-continue.t
 import type { Upstream } from '../channel.ts';
 import {
   addressOf,
-  nameOf,
+  errorNameOf,
   parse,
   readHeaders,
   sendRequest,
@@ -151,7 +151,7 @@ function callOnce(
         end({ kind: 'answered', ...answer, body });
       },
       onResponseError(_controller, error) {
-        stop(nameOf(error));
+        stop(errorNameOf(error));
       },
     };
     const settings = { headersTimeout: call.headersMs ?? timeouts.headersMs };

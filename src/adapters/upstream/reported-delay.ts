@@ -11,7 +11,7 @@ export function reportedDelay(json: unknown): number | undefined {
   const metadata = fieldsIn(error?.metadata);
   const sources = [error, body, metadata, fieldsIn(metadata?.headers)];
   const delays = [
-    ...fieldsInEach(error?.details).map(({ retryDelay }) => duration(retryDelay)),
+    ...fieldsInEach(error?.details).map(({ retryDelay }) => delayOf(retryDelay)),
     ...sources.flatMap((source) => (source ? delaysIn(source) : [])),
   ];
   return delays.find((delay) => delay !== undefined && delay > 0);
@@ -20,14 +20,14 @@ export function reportedDelay(json: unknown): number | undefined {
 const delaysIn = (source: EventFields): (number | undefined)[] =>
   Object.entries(source).map(([name, value]) => {
     const word = name.toLowerCase().replaceAll(/[-_]/g, '');
-    if (word === 'retryafterms') return thousandth(duration(value));
-    return word === 'retryafter' || word === 'retryafterseconds' || word === 'retrydelay' ? duration(value) : undefined;
+    if (word === 'retryafterms') return thousandth(delayOf(value));
+    return word === 'retryafter' || word === 'retryafterseconds' || word === 'retrydelay' ? delayOf(value) : undefined;
   });
 
 const thousandth = (value: number | undefined): number | undefined => (value === undefined ? undefined : value / 1_000);
 
 /** Seconds as a number, as text with or without the unit (`"17s"`, `"3.5s"`), or as a protobuf Duration. */
-function duration(value: unknown): number | undefined {
+function delayOf(value: unknown): number | undefined {
   const delay = fieldsIn(value)?.seconds ?? value;
   const match = typeof delay === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*s?\s*$/.exec(delay)?.[1] : delay;
   const seconds = typeof match === 'string' ? Number(match) : match;

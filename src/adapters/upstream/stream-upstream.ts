@@ -2,7 +2,7 @@ import type { Agent, Dispatcher } from 'undici';
 import { SilenceTimer } from '../../platform/silence-timer.ts';
 import {
   addressOf,
-  nameOf,
+  errorNameOf,
   parse,
   readHeaders,
   sendRequest,
@@ -170,7 +170,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#cut(nameOf(error), false);
+    this.#cut(errorNameOf(error), false);
   }
 
   #finish(): void {

@@ -92,13 +92,13 @@ export function sendRequest(
 ): Promise<void> | undefined {
   const { address, upstream, call } = to;
   if (call.form || !isLarge(call.body, PIECES_FROM_CHARACTERS)) {
-    send(requestOf(address, upstream, call, settings));
+    send(upstreamRequestOf(address, upstream, call, settings));
     return undefined;
   }
   return jsonBytes(call.body).then((chunks) => {
     const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     const content = { type: 'application/json', bytes: Readable.from(drained(chunks), { objectMode: false }), length };
-    send(requestOf(address, upstream, call, settings, content));
+    send(upstreamRequestOf(address, upstream, call, settings, content));
   });
 }
 
@@ -116,7 +116,7 @@ interface Content {
 const contentOf = ({ form, body }: UpstreamCall): Content | undefined =>
   form ? multipart(form) : body && { type: 'application/json', bytes: JSON.stringify(body) };
 
-export function requestOf(
+export function upstreamRequestOf(
   address: Address,
   upstream: Upstream,
   call: UpstreamCall,
@@ -162,5 +162,5 @@ export function readHeaders(headers: Record<string, string | string[] | undefine
 }
 
 /** An error's code or name, because the message could contain an address or a part of a reply. */
-export const nameOf = (error: Error & { code?: unknown }): string =>
+export const errorNameOf = (error: Error & { code?: unknown }): string =>
   typeof error.code === 'string' ? error.code : error.name;

@@ -12,7 +12,7 @@ import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 
 /** `tollgate admin-tokens …`: who may use the admin API. */
-export const adminTokens = group('tokens for the admin API and the console', () => ({ create, list, revoke }));
+export const adminTokenActions = group('tokens for the admin API and the console', () => ({ create, list, revoke }));
 
 const create = action({
   summary: 'create a token for the admin API and show it, this once',

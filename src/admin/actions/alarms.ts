@@ -13,7 +13,7 @@ import { factsReport, jsonRow, listReport } from '../report.ts';
 import { sortColumnsOf, wholeList } from '../whole-list.ts';
 
 /** `tollgate alarms …`: what needs an operator, and who does not want to be told of it for a while. */
-export const alarms = group('what needs an operator, and the silences of its webhook and mails', () => ({
+export const alarmActions = group('what needs an operator, and the silences of its webhook and mails', () => ({
   list,
   silence,
   silences,

@@ -10,7 +10,7 @@ import { time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 
 /** `tollgate audit …`: the changes that operators made. */
-export const audit = group('the log of changes by operators', () => ({ list }));
+export const auditActions = group('the log of changes by operators', () => ({ list }));
 
 const list = action({
   summary: 'list changes by operators, newest first',

@@ -27,26 +27,26 @@ import { flag, group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { wholeListInput } from '../list-input.ts';
 import { planName } from '../plan-name.ts';
-import { clean, table, usd } from '../plain-text.ts';
+import { oneLine, table, usd } from '../plain-text.ts';
 import { priceRatioTable } from '../price-ratio-table.ts';
 import { priceText } from '../price-text.ts';
-import { models } from './list-models.ts';
-import { reprice } from './reprice-catalog.ts';
-import { set } from './set-model.ts';
+import { modelsAction } from './list-models.ts';
+import { repriceAction } from './reprice-catalog.ts';
+import { setModelAction } from './set-model.ts';
 import { listReport, withDocument, type ListReport } from '../report.ts';
 import { sortColumnsOf, wholeList } from '../whole-list.ts';
 import type { ActionDeps } from '../action-deps.ts';
 import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate catalog …`: the models on offer. */
-export const catalog = group('the models on offer, with their prices', () => ({
+export const catalogActions = group('the models on offer, with their prices', () => ({
   check,
   compare,
-  reprice,
+  reprice: repriceAction,
   apply,
-  set,
+  set: setModelAction,
   list,
-  models,
+  models: modelsAction,
   show,
 }));
 
@@ -112,7 +112,7 @@ const check = action({
         ...warningLines(warnings),
         ...entries.flatMap((entry) =>
           Object.entries(lossReasons(entry)).map(
-            ([family, why]) => `loss_ok: ${entry.model.id} at ${family}: ${clean(why)}`,
+            ([family, why]) => `loss_ok: ${entry.model.id} at ${family}: ${oneLine(why)}`,
           ),
         ),
         ...losses.map(({ model, loss }) => `loss: ${lossLine(model, loss)}`),
@@ -185,7 +185,7 @@ const compare = action({
         })),
     );
     const explained = mappings.flatMap(({ status, model, family, why = '' }) =>
-      status === 'explained' ? [`differs: ${model} at ${family}: ${clean(why)}`] : [],
+      status === 'explained' ? [`differs: ${model} at ${family}: ${oneLine(why)}`] : [],
     );
     const named = (status: ComparedMapping['status']) =>
       mappings.filter((mapping) => mapping.status === status).map(({ model, family }) => `${model} (${family})`);
@@ -323,4 +323,5 @@ const toLine = (entry: CatalogEntry, shown: (credits: number) => string) => ({
 /** As in the file. */
 const toDocument = (entry: CatalogEntry) => ({ ...entry.model, private: entry.private });
 
-const warningLines = (warnings: readonly string[]): string[] => warnings.map((warning) => `warning: ${clean(warning)}`);
+const warningLines = (warnings: readonly string[]): string[] =>
+  warnings.map((warning) => `warning: ${oneLine(warning)}`);

@@ -1,16 +1,16 @@
 import { readChannelHistory } from '../../services/channels/read-channel-history.ts';
 import { ChannelHistorySchema } from '../schemas/channels.ts';
 import { option, action } from '../define-action.ts';
-import { count, shortText } from '../input.ts';
+import { intFrom, shortText } from '../input.ts';
 import { table, time } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
 
 /** `tollgate channels history`: how the attempts of a channel ended over time, and how long they took. */
-export const history = action({
+export const historyAction = action({
   summary: 'show the attempts of a channel over time, how they ended and how long they took',
   input: {
     channel: shortText.describe('name or id of the channel'),
-    hours: option('<number>', count(1, 720).default(24)).describe(
+    hours: option('<number>', intFrom(1, 720).default(24)).describe(
       'look back this many hours, up to 3 by minutes and more by hours (default: 24)',
     ),
   },

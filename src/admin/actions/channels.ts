@@ -18,25 +18,25 @@ import { channelStateWords } from '../../domain/channels/channel-state.ts';
 import { ChannelSchema, ChannelSettings, SwitchedChannel, TestedChannel } from '../schemas/channels.ts';
 import { group, option, readFrom, action } from '../define-action.ts';
 import { baseUrl, channelName, credential, credentialHelp, families, family, sendable } from '../channel-input.ts';
-import { count, names, onOff, shortText } from '../input.ts';
+import { intFrom, nameList, onOff, shortText } from '../input.ts';
 import { wholeListInput } from '../list-input.ts';
-import { clean, facts, time } from '../plain-text.ts';
+import { oneLine, factText, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport, type Report } from '../report.ts';
 import { sortColumnsOf, wholeList } from '../whole-list.ts';
-import { history } from './channel-history.ts';
-import { probe } from './probe-provider.ts';
-import { freeCall, verify } from './verify-channel.ts';
+import { historyAction } from './channel-history.ts';
+import { probeAction } from './probe-provider.ts';
+import { freeCall, verifyAction } from './verify-channel.ts';
 
 /** `tollgate channels …`: the configured upstream providers. */
-export const channels = group('the configured upstream providers', () => ({
+export const channelActions = group('the configured upstream providers', () => ({
   list,
   show,
-  probe,
+  probe: probeAction,
   add,
   set,
   test,
-  verify,
-  history,
+  verify: verifyAction,
+  history: historyAction,
   enable: setEnabled(true, 'let a channel serve new requests'),
   disable: setEnabled(false, 'give a channel no new requests; accepted jobs continue'),
 }));
@@ -88,7 +88,7 @@ const show = action({
     const [row] = await listChannelStates(db, named);
     if (!row) throw new UnknownToOperator(`There is no channel ${named}.`);
     const shown = shownChannel(row);
-    return { document: jsonRow(shown), text: facts({ ...channelLine(shown), created_at: time(row.createdAt) }) };
+    return { document: jsonRow(shown), text: factText({ ...channelLine(shown), created_at: time(row.createdAt) }) };
   },
 });
 
@@ -143,7 +143,7 @@ function credentialText({ id, last4, state, until, reason }: ReturnType<typeof c
   return `${last4 === null ? id : `…${last4}`} ${channelStateWords[state]}${until === null ? '' : ` until ${time(until) ?? ''}`}${why}`;
 }
 
-const smallNumber = count(0, 10_000);
+const smallNumber = intFrom(0, 10_000);
 
 const listCheckHelp = "on: a model that the provider's model list lacks is not drawn; off: the list decides nothing";
 
@@ -154,7 +154,7 @@ const add = action({
     adapter: option('<family>', family).describe(`provider family: ${families.join(', ')}`),
     baseUrl: option('<url>', baseUrl).describe('URL that the paths of the adapter are appended to'),
     credential: readFrom('stdin', option('<secret>', credential)).describe(credentialHelp),
-    groups: option('<names>', names).describe('serve the models in these groups of the catalog, as a,b'),
+    groups: option('<names>', nameList).describe('serve the models in these groups of the catalog, as a,b'),
     priority: option('<number>', smallNumber.default(1)).describe('lower numbers are tried first (default: 1)'),
     weight: option('<number>', smallNumber.default(1)).describe(
       'share among channels of one priority; 0 is never drawn (default: 1)',
@@ -174,7 +174,7 @@ const add = action({
   needs: 'secrets',
   async run(deps, input, actor) {
     const { channelId } = await addChannel(deps, { ...input, credential: sendable(input.credential), actor });
-    return changed(deps, `Added ${input.name}.`, channelId, input);
+    return rowReport(deps, `Added ${input.name}.`, channelId, input);
   },
 });
 
@@ -183,7 +183,7 @@ const limit = (what: string) =>
   option(
     '<number|none>',
     z
-      .union([z.literal(['none', null, '0', 0]).transform(() => null), count(1, 2_147_483_647)])
+      .union([z.literal(['none', null, '0', 0]).transform(() => null), intFrom(1, 2_147_483_647)])
       .exactOptional()
       .describe(`the most ${what}; the channel is skipped at its limit; none removes it`),
   ).describe(`the most ${what}; the channel is skipped at its limit; none removes it`);
@@ -210,7 +210,7 @@ const set = action({
     limitCredential: option('<credential>', shortText.exactOptional()).describe(
       'the three limits are of this credential, by its id or last characters, or of `all`; without it, of the channel',
     ),
-    groups: option('<names>', names.exactOptional()).describe('serve the models in these groups only, as a,b'),
+    groups: option('<names>', nameList.exactOptional()).describe('serve the models in these groups only, as a,b'),
     priority: option('<number>', smallNumber.exactOptional()).describe('lower numbers are tried first'),
     weight: option('<number>', smallNumber.exactOptional()).describe(
       'share among channels of one priority; 0 is never drawn',
@@ -259,20 +259,20 @@ const set = action({
       set.credentialId === null ? '' : `, with the new credential ${set.credentialId}`,
       credentialRemove === undefined ? '' : ', without the removed credential',
     ];
-    const report = await changed(deps, `Changed ${set.channel.name}${parts.join('')}.`, set.channelId, set.channel);
+    const report = await rowReport(deps, `Changed ${set.channel.name}${parts.join('')}.`, set.channelId, set.channel);
     if (set.credentialId === null) return report;
     return { ...report, document: { ...report.document, credential_id: set.credentialId } };
   },
 });
 
-type Channel = Omit<Parameters<typeof addChannel>[1], 'credential' | 'actor'>;
+type ReportedChannel = Omit<Parameters<typeof addChannel>[1], 'credential' | 'actor'>;
 
 /** Reports the channel without its credential. */
-async function changed(
+async function rowReport(
   { db }: Pick<Deps, 'db'>,
   sentence: string,
   channelId: string,
-  { name, adapter, baseUrl: base_url, groups, priority, weight, listCheck: list_check = true }: Channel,
+  { name, adapter, baseUrl: base_url, groups, priority, weight, listCheck: list_check = true }: ReportedChannel,
 ): Promise<Report<z.input<typeof ChannelSettings>>> {
   const modelGroups = (await listModels(db)).flatMap((entry) => entry.private.groups);
   const idle = groups.filter((group) => !modelGroups.includes(group));
@@ -296,7 +296,7 @@ const test = action({
     const call = freeCall(tested);
     return {
       document: { channel_id: channelId, name, adapter, ...call },
-      text: clean(testText(tested)),
+      text: oneLine(testText(tested)),
       refused: !call.ok,
     };
   },
@@ -325,7 +325,7 @@ const setEnabled = (enabled: boolean, summary: string) =>
     needs: 'database',
     async run(deps, { channel: named }, actor) {
       const switched = await setChannelEnabled(deps, { channel: named, enabled, actor });
-      const name = clean(switched.name);
+      const name = oneLine(switched.name);
       const word = enabled ? 'enabled' : 'disabled';
       return {
         document: jsonRow(switched),

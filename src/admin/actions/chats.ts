@@ -10,13 +10,13 @@ import { ChatRow, ChatTimeline } from '../schemas/chats.ts';
 import { group, option, action } from '../define-action.ts';
 import { shortText } from '../input.ts';
 import { listInput, listRequest } from '../list-input.ts';
-import { facts, table, time } from '../plain-text.ts';
+import { factText, table, time } from '../plain-text.ts';
 import { jsonRow, listReport, type Report } from '../report.ts';
 import { shownCredits, type ShownDeps } from '../shown-credits.ts';
 import { chatRow } from './request-row.ts';
 
 /** `tollgate chats …`: chats whose credits were held, and why each ended as it did. Prompts and answers are not stored. */
-export const chats = group('chats and why they ended as they did', () => ({ list, show }));
+export const chatActions = group('chats and why they ended as they did', () => ({ list, show }));
 
 const list = action({
   summary: 'list chats, those that run and then those that ended, newest first',
@@ -89,7 +89,7 @@ export async function reportChat(deps: ShownDeps, id: string): Promise<Report<z.
   const { chat, explanation, forCustomer, calls, ledger } = await showChat(deps, id);
   const shown = await shownCredits(deps);
   const row = chatRow(chat);
-  const about = facts({
+  const about = factText({
     ...row,
     channels: chat.channels.join(', '),
     credits: Object.entries(row.credits)

@@ -4,13 +4,13 @@ import { redeemCode } from '../../services/imports/redeem-code.ts';
 import { deductCredits } from '../../services/ledger/deduct-credits.ts';
 import { AccountSchema, AdjustedCredits, CreditsSchema } from '../schemas/credits.ts';
 import { group, option, action } from '../define-action.ts';
-import { count, moment, shortText } from '../input.ts';
-import { facts, table, time } from '../plain-text.ts';
+import { intFrom, moment, shortText } from '../input.ts';
+import { factText, table, time } from '../plain-text.ts';
 import { factsReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate credits …`: the account of a project. */
-export const credits = group('the account of a project', () => ({ add, redeem, deduct, adjust, show }));
+export const creditActions = group('the account of a project', () => ({ add, redeem, deduct, adjust, show }));
 
 const project = option('<id>', shortText).describe('project that owns the account');
 
@@ -18,7 +18,7 @@ const add = action({
   summary: 'add credits, once per reference',
   input: {
     project,
-    amount: option('<credits>', count()).describe('whole number of credits'),
+    amount: option('<credits>', intFrom()).describe('whole number of credits'),
     reference: option('<text>', shortText).describe('payment reference; a second call with the same one adds nothing'),
     expires: option('<time>', moment.nullable().default(null)).describe(
       'end at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d: spent before credits that last, and what is left then leaves the account (default: never)',
@@ -59,7 +59,7 @@ const deduct = action({
   summary: 'take credits out of a project, once per reference, for a payment that was refunded or charged back',
   input: {
     project,
-    amount: option('<credits>', count()).describe('whole number of credits; the balance may become negative'),
+    amount: option('<credits>', intFrom()).describe('whole number of credits; the balance may become negative'),
     reference: option('<text>', shortText).describe(
       'reference of the refund or chargeback; a second call with the same one deducts nothing',
     ),
@@ -89,7 +89,7 @@ const adjust = action({
   input: {
     task: option('<id>', shortText).describe('task id (task_…) or request id of a chat (req_…)'),
     reason: option('<text>', shortText).describe('why; a second call with the same reason gives nothing back'),
-    amount: option('<credits>', count().optional()).describe('give back only this many (default: all that remain)'),
+    amount: option('<credits>', intFrom().optional()).describe('give back only this many (default: all that remain)'),
   },
   example: { task: 'task_01ky4m8r5t0v2x6z9b3d7f1h4k', reason: 'ticket 4711: the picture was blank' },
   route: { method: 'POST', path: '/credits/adjust', role: 'operator' },
@@ -143,7 +143,7 @@ const show = action({
   async run(deps, { project: projectId }) {
     const account = await showCredits(deps, projectId);
     const document = toDocument(account);
-    const text = facts({ ...document, ...(await shownAccount(deps, account)) });
+    const text = factText({ ...document, ...(await shownAccount(deps, account)) });
     const expiring = account.expiring.map(({ credits, expiresAt }) => ({ credits, expires_at: expiresAt }));
     if (expiring.length === 0) return { document: { ...document, expiring }, text };
     const shown = await shownCredits(deps);

@@ -11,7 +11,7 @@ import { time } from '../plain-text.ts';
 import { listReport } from '../report.ts';
 
 /** `tollgate deliveries …`: the callbacks of tasks. */
-export const deliveries = group('the callbacks of tasks', () => ({ list }));
+export const deliveryActions = group('the callbacks of tasks', () => ({ list }));
 
 const list = action({
   summary: 'list callbacks with their tries, newest first',

@@ -1,19 +1,19 @@
 import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { ImportOutcome } from '../../services/imports/run-import.ts';
-import type { Spent } from '../../services/imports/write-spent.ts';
+import type { WrittenSpent } from '../../services/imports/write-spent.ts';
 import { importPrograms } from '../../domain/imports/imported.ts';
 import { exactSum } from '../../domain/imports/source-money.ts';
 import { ImportResult } from '../schemas/imports.ts';
 import { action, flag, option } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
-import { clean, facts } from '../plain-text.ts';
+import { oneLine, factText } from '../plain-text.ts';
 
 const program = z.enum(importPrograms, `must be one of ${importPrograms.join(', ')}`);
 const sourceName = shortText.regex(/^[\w.-]{1,40}$/, 'must be letters, digits and . _ - only, at most 40');
 
 /** `tollgate import`: moves an installation of another gateway here, with its keys. */
-export const imports = action({
+export const importAction = action({
   summary: 'import projects, keys and channels of one-api, new-api or LiteLLM; again, what changed there since',
   input: {
     program: program.describe(`gateway to import: ${importPrograms.join(', ')}`),
@@ -65,7 +65,7 @@ function documentOf(
     dryRun,
     drafts,
     spent,
-  }: { program: string; source: string; dryRun: boolean; drafts: string | null; spent: Spent | null },
+  }: { program: string; source: string; dryRun: boolean; drafts: string | null; spent: WrittenSpent | null },
 ): ImportDocument {
   const { owners, redemptions, leftOut } = installation;
   return {
@@ -108,7 +108,7 @@ function textOf(document: ImportDocument, refused: boolean): string {
   const sorted = notices.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
   return [
     head,
-    facts({
+    factText({
       created: inWords(created),
       changed: inWords(changed),
       gone_there: inWords(gone),
@@ -121,7 +121,7 @@ function textOf(document: ImportDocument, refused: boolean): string {
     }),
     ...sorted
       .slice(0, shownMax)
-      .map(({ kind, subject, sentence }) => clean(`${noticeWords[kind] ?? kind}: ${subject} ${sentence}`)),
+      .map(({ kind, subject, sentence }) => oneLine(`${noticeWords[kind] ?? kind}: ${subject} ${sentence}`)),
     ...(sorted.length > shownMax ? [`… and ${sorted.length - shownMax} more, which --report has.`] : []),
   ].join('\n');
 }
@@ -141,7 +141,7 @@ const reportText = (file: string, document: ImportDocument): string =>
 const everything = ({ notices }: ImportDocument): string =>
   notices.length <= shownMax
     ? ''
-    : `\n${notices.map(({ kind, subject, sentence }) => clean(`${noticeWords[kind] ?? kind}: ${subject} ${sentence}`)).join('\n')}\n`;
+    : `\n${notices.map(({ kind, subject, sentence }) => oneLine(`${noticeWords[kind] ?? kind}: ${subject} ${sentence}`)).join('\n')}\n`;
 
 const progressEveryMs = 1_000;
 

@@ -16,23 +16,23 @@ import { CreatedKey, Key, KeyLimitsSchema, RevokedKey, RotatedKey, ShownKey } fr
 import { flag, group, option, action, readFrom } from '../define-action.ts';
 import {
   cleared,
-  count,
+  intFrom,
   ipRanges,
   metadataPairs,
   moment,
-  names,
+  nameList,
   scopeNames,
   shortText,
   smallCount,
   text,
 } from '../input.ts';
 import { listInput, listRequest } from '../list-input.ts';
-import { facts, time } from '../plain-text.ts';
+import { factText, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate keys …`: API keys and their limits. */
-export const keys = group('API keys and their limits', () => ({ create, list, show, set, rotate, revoke }));
+export const keyActions = group('API keys and their limits', () => ({ create, list, show, set, rotate, revoke }));
 
 /** A shorter one could be guessed. */
 const secretCharsMin = 20;
@@ -43,6 +43,8 @@ const importedSecret = text()
   .refine(isPlausibleApiKey, 'must be at most 512 printable ASCII characters without spaces');
 
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null);
+
+const budget = intFrom(0);
 
 const create = action({
   summary: 'create a key and show its secret, this once',
@@ -56,19 +58,19 @@ const create = action({
     ip: option('<ranges>', orNull(ipRanges)).describe(
       'accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1 (default: any)',
     ),
-    models: option('<ids>', orNull(names)).describe(
+    models: option('<ids>', orNull(nameList)).describe(
       'allow only these models, as a,b; a glob such as gpt-* also allows models to come (default: all)',
     ),
     rpm: option('<requests>', cleared(smallCount)).describe(
       'allow this many POST requests in any 60 seconds, or none (default: KEY_RPM_DEFAULT, else unlimited)',
     ),
-    budget: option('<credits>', orNull(count(0))).describe(
+    budget: option('<credits>', orNull(budget)).describe(
       'allow this many credits over its lifetime (default: unlimited)',
     ),
-    budgetDaily: option('<credits>', orNull(count(0))).describe(
+    budgetDaily: option('<credits>', orNull(budget)).describe(
       'allow this many credits each day, UTC (default: unlimited)',
     ),
-    budgetMonthly: option('<credits>', orNull(count(0))).describe(
+    budgetMonthly: option('<credits>', orNull(budget)).describe(
       'allow this many credits each month, UTC (default: unlimited)',
     ),
     inFlight: option('<requests>', cleared(smallCount)).describe(
@@ -121,7 +123,7 @@ const list = action({
     q: option('<text>', shortText.optional()).describe(
       'show only keys with this in their name or id, in any case, or with these last four characters',
     ),
-    ...listInput('keys', keyColumns, { usual: 1_000 }),
+    ...listInput('keys', keyColumns, { rows: 1_000 }),
   },
   route: { method: 'GET', path: '/keys', role: 'viewer' },
   answer: listOf(Key),
@@ -180,7 +182,7 @@ const show = action({
       created_at: time(createdAt),
       created_by,
     };
-    return { document: jsonRow(key), text: facts(about) };
+    return { document: jsonRow(key), text: factText(about) };
   },
 });
 
@@ -196,15 +198,15 @@ const set = action({
     ip: option('<ranges>', cleared(ipRanges)).describe(
       'accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1; none accepts it from any',
     ),
-    models: option('<ids>', cleared(names)).describe(
+    models: option('<ids>', cleared(nameList)).describe(
       'allow only these models, as a,b or globs such as gpt-*; none allows all',
     ),
     rpm: option('<requests>', cleared(smallCount)).describe('allow this many POST requests in any 60 seconds, or none'),
-    budget: option('<credits>', cleared(count(0))).describe(
+    budget: option('<credits>', cleared(budget)).describe(
       'allow this many credits over its lifetime, including those already spent, or none',
     ),
-    budgetDaily: option('<credits>', cleared(count(0))).describe('allow this many credits each day, UTC, or none'),
-    budgetMonthly: option('<credits>', cleared(count(0))).describe('allow this many credits each month, UTC, or none'),
+    budgetDaily: option('<credits>', cleared(budget)).describe('allow this many credits each day, UTC, or none'),
+    budgetMonthly: option('<credits>', cleared(budget)).describe('allow this many credits each month, UTC, or none'),
     inFlight: option('<requests>', cleared(smallCount)).describe('allow this many tasks and chats in flight, or none'),
     expires: option('<time>', cleared(moment)).describe(
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, after 12h, 30d, or none',

@@ -13,7 +13,7 @@ import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate ledger …`: the entries, and the proof that the books balance. */
-export const ledger = group('the ledger of all credits', () => ({ list, verify }));
+export const ledgerActions = group('the ledger of all credits', () => ({ list, verify }));
 
 const list = action({
   summary: 'list the entries of a project, newest first',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { findUsable, listOffers, type Offer } from '../../services/catalog/list-offers.ts';
 import { creditValueOf } from '../../services/ledger/credit-value.ts';
-import { listedNamesOf, namesOf } from '../../domain/catalog/model-names.ts';
+import { listedNamesOf, allNamesOf } from '../../domain/catalog/model-names.ts';
 import { creditRange } from '../../domain/catalog/credit-range.ts';
 import { readCursor } from '../../platform/cursor.ts';
 import { ShortModelList, ModelRow } from '../schemas/catalog.ts';
 import { action, option } from '../define-action.ts';
-import { count, shortText } from '../input.ts';
+import { intFrom, shortText } from '../input.ts';
 import { wholeListInput } from '../list-input.ts';
 import { priceText } from '../price-text.ts';
 import { listReport, withDocument } from '../report.ts';
@@ -24,7 +24,7 @@ const cursor = z
   .optional();
 
 /** `tollgate catalog models`: what a list shows of each model, without its parameters and its families. */
-export const models = action({
+export const modelsAction = action({
   summary: 'list the models in short, each with its state, its price and its smallest margin',
   input: {
     type: option('<type>', ModelRow.shape.type.optional()).describe('show only chats, images or videos'),
@@ -36,7 +36,7 @@ export const models = action({
       'show only models that clients are offered, that this key may use and that a channel serves',
     ),
     ...wholeListInput(sortColumnsOf(ModelRow), 'as in the catalog'),
-    limit: option('<rows>', count(1, 10_000).default(100)).describe('show at most this many rows (default: 100)'),
+    limit: option('<rows>', intFrom(1, 10_000).default(100)).describe('show at most this many rows (default: 100)'),
     after: option('<cursor>', cursor).describe('continue after the last row of an earlier list'),
   },
   route: { method: 'GET', path: '/models', role: 'viewer' },
@@ -73,8 +73,8 @@ export const models = action({
 });
 
 const hasName = (offer: Offer, text: string): boolean =>
-  [offer.model.display_name, ...namesOf(offer)].some((name) => name.toLowerCase().includes(text.toLowerCase()));
-const isNamed = (offer: Offer, name: string): boolean => namesOf(offer).includes(name);
+  [offer.model.display_name, ...allNamesOf(offer)].some((name) => name.toLowerCase().includes(text.toLowerCase()));
+const isNamed = (offer: Offer, name: string): boolean => allNamesOf(offer).includes(name);
 
 function toDocument({ model, private: hidden, state, smallestMargin }: Offer): z.input<typeof ModelRow> {
   const range = creditRange(model);

@@ -14,7 +14,7 @@ import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 
 /** `tollgate operators …`: who may sign in to the console by OIDC. */
-export const operators = group('people who sign in to the console by OIDC', () => ({ add, list, remove }));
+export const operatorActions = group('people who sign in to the console by OIDC', () => ({ add, list, remove }));
 
 const add = action({
   summary: 'let a person sign in to the console by OIDC, with a role',

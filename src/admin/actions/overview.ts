@@ -4,11 +4,11 @@ import type { TrafficParts } from '../../db/operators/overview.ts';
 import { overviewRanges } from '../../domain/operators/overview-range.ts';
 import { OverviewSchema } from '../schemas/overview.ts';
 import { group, action, option } from '../define-action.ts';
-import { clean, table, time, usd } from '../plain-text.ts';
+import { oneLine, table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
 
 /** `tollgate overview …`: how the gateway does. */
-export const overview = group('how the gateway does today, and what needs an operator', () => ({ show }));
+export const overviewActions = group('how the gateway does today, and what needs an operator', () => ({ show }));
 
 const show = action({
   summary: 'show the traffic and the margin of today against yesterday, and every alarm with what to do',
@@ -34,7 +34,7 @@ const show = action({
       [
         `${message}${since === null ? '' : ` since ${time(since) ?? ''}`}.`,
         ...also.map(({ message: raised }) => `Because of it: ${raised}.`),
-        silence === null ? remedy : `Silenced until ${time(silence.until) ?? ''}: ${clean(silence.reason)}`,
+        silence === null ? remedy : `Silenced until ${time(silence.until) ?? ''}: ${oneLine(silence.reason)}`,
       ].join(' '),
     );
     return {

@@ -10,7 +10,7 @@ import { createPlan, setPlan } from '../../services/plans/save-plan.ts';
 import { showPlan, type PlannedModel } from '../../services/plans/show-plan.ts';
 import { action, group, option, readFrom } from '../define-action.ts';
 import { wholeListInput } from '../list-input.ts';
-import { clean, facts, table, time } from '../plain-text.ts';
+import { oneLine, factText, table, time } from '../plain-text.ts';
 import { planName } from '../plan-name.ts';
 import { priceText } from '../price-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
@@ -19,7 +19,7 @@ import { sortColumnsOf, wholeList } from '../whole-list.ts';
 import { ChangedPlan, DeletedPlan, PlanSchema, PlanPreview, SavedPlan } from '../schemas/plans.ts';
 
 /** `tollgate plans …`: prices for projects. */
-export const plans = group('plans, by which projects have prices of their own', () => ({
+export const planActions = group('plans, by which projects have prices of their own', () => ({
   create,
   list,
   show,
@@ -131,13 +131,13 @@ const show = action({
     return {
       document: { ...about, rules: own, models: models.map(previewOf), unused },
       text: [
-        facts({ ...about, created_at: time(about.created_at), updated_at: time(about.updated_at) }),
+        factText({ ...about, created_at: time(about.created_at), updated_at: time(about.updated_at) }),
         table(ruleLines),
         table(
           models.map((model) => previewLine(model, shown)),
           'The catalog is empty.',
         ),
-        ...unused.map(({ message }) => `Warning: ${clean(message)}`),
+        ...unused.map(({ message }) => `Warning: ${oneLine(message)}`),
       ].join('\n\n'),
     };
   },

@@ -1,18 +1,18 @@
 import { ProbedProvider } from '../schemas/channels.ts';
 import { action, option, readFrom } from '../define-action.ts';
-import { names } from '../input.ts';
-import { clean, table } from '../plain-text.ts';
+import { nameList } from '../input.ts';
+import { oneLine, table } from '../plain-text.ts';
 import { baseUrl, credential, credentialHelp, families, family, sendable } from '../channel-input.ts';
 import { callText, freeCall, listText } from './verify-channel.ts';
 
 /** `tollgate channels probe`: the free test of a provider before it is a channel. */
-export const probe = action({
+export const probeAction = action({
   summary: 'check a provider for free before it is added as a channel; exits 1 on a failure',
   input: {
     adapter: option('<family>', family).describe(`provider family: ${families.join(', ')}`),
     baseUrl: option('<url>', baseUrl).describe('URL that the paths of the adapter are appended to'),
     credential: readFrom('stdin', option('<secret>', credential)).describe(credentialHelp),
-    groups: option('<names>', names).describe('the groups of the catalog that it would serve, as a,b'),
+    groups: option('<names>', nameList).describe('the groups of the catalog that it would serve, as a,b'),
   },
   example: {
     adapter: 'openai',
@@ -35,7 +35,7 @@ export const probe = action({
     }));
     return {
       document: { adapter: draft.adapter, ok, call: freeCall(test), list, data },
-      text: [clean(callText(test)), listText(list), '', table(lines, 'It would serve no model of the catalog.')].join(
+      text: [oneLine(callText(test)), listText(list), '', table(lines, 'It would serve no model of the catalog.')].join(
         '\n',
       ),
       refused: !ok,

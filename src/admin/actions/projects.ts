@@ -24,15 +24,15 @@ import {
   SwitchedProject,
 } from '../schemas/projects.ts';
 import { flag, group, option, action } from '../define-action.ts';
-import { cleared, count, mailAddresses, shortText, text, thresholds } from '../input.ts';
+import { cleared, intFrom, mailAddresses, shortText, text, thresholds } from '../input.ts';
 import { planName } from '../plan-name.ts';
 import { listInput, listRequest } from '../list-input.ts';
-import { facts, time } from '../plain-text.ts';
+import { factText, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate projects …`: projects, which own credits and keys. */
-export const projects = group('projects, which own credits and keys', () => ({
+export const projectActions = group('projects, which own credits and keys', () => ({
   create,
   list,
   show,
@@ -61,7 +61,7 @@ const list = action({
     status: option('<status>', z.enum(projectStatuses).optional()).describe('show only these projects'),
     plan: option('<name>', shortText.optional()).describe('show only projects that have this plan, or none'),
     q: option('<text>', shortText.optional()).describe('show only projects with this in their name or id, in any case'),
-    ...listInput('projects', projectColumns, { usual: 1_000 }),
+    ...listInput('projects', projectColumns, { rows: 1_000 }),
   },
   route: { method: 'GET', path: '/projects', role: 'viewer' },
   answer: listOf(ProjectSchema),
@@ -118,7 +118,7 @@ const show = action({
       alert_at: project.alertAt?.join(',') ?? null,
       created_at: time(project.createdAt),
     };
-    return { document: jsonRow(project), text: facts({ ...jsonRow(project), ...about }) };
+    return { document: jsonRow(project), text: factText({ ...jsonRow(project), ...about }) };
   },
 });
 
@@ -131,7 +131,7 @@ const set = action({
     plan: option('<name>', cleared(planName)).describe(
       'the plan whose prices its requests have from now on, or none for the prices of the catalog',
     ),
-    overdraft: option('<credits>', cleared(count(0))).describe(
+    overdraft: option('<credits>', cleared(intFrom(0))).describe(
       'let requests take the balance this many credits below zero, for customers who pay later; 0 or none for not at all',
     ),
     alertAt: option('<thresholds>', cleared(thresholds)).describe(
@@ -243,4 +243,4 @@ const rotateSecret = action({
   },
 });
 
-const factsOf = (secret: ProjectSecret) => facts({ ...jsonRow(secret), previous_until: time(secret.previousUntil) });
+const factsOf = (secret: ProjectSecret) => factText({ ...jsonRow(secret), previous_until: time(secret.previousUntil) });

@@ -6,7 +6,7 @@ import { OperatorError } from '../../services/operator-error.ts';
 import { creditValueOf } from '../../services/ledger/credit-value.ts';
 import { repriceFiles } from '../../services/catalog/reprice-files.ts';
 import { action, flag, option } from '../define-action.ts';
-import { count, text } from '../input.ts';
+import { intFrom, text } from '../input.ts';
 import { table, usd } from '../plain-text.ts';
 import { RepricedCatalog } from '../schemas/catalog.ts';
 
@@ -19,13 +19,13 @@ const markup = text()
   .transform(Number)
   .refine((value) => value > 0 && value <= markupMax, markupRule);
 
-export const reprice = action({
+export const repriceAction = action({
   summary: 'price a catalog from its costs: shows old and new prices, and writes them with --write',
   input: {
     folder: text().min(1, 'must not be empty').describe('folder with the YAML files of a catalog, or one file'),
     markup: option('<number>', markup.describe('what a price is of its cost, such as 1.25')),
-    minimum: option('<credits>', count(1, priceMax).default(1)).describe('the lowest price of a request (1)'),
-    creditValue: option('<micro-usd>', count().optional()).describe(
+    minimum: option('<credits>', intFrom(1, priceMax).default(1)).describe('the lowest price of a request (1)'),
+    creditValue: option('<micro-usd>', intFrom().optional()).describe(
       'what one credit is worth, in millionths of a dollar (CREDIT_VALUE_MICRO_USD)',
     ),
     write: flag().describe('change the files'),

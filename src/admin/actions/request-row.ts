@@ -5,7 +5,7 @@ import type { ChatRow } from '../schemas/chats.ts';
 import type { RequestRow } from '../schemas/requests.ts';
 
 /** What both a chat and a request of any type have. */
-type ShownRequest = Omit<RequestView, 'type' | 'taskId' | 'projectName' | 'keyName'>;
+type CommonRequestView = Omit<RequestView, 'type' | 'taskId' | 'projectName' | 'keyName'>;
 
 /** A request of any type as `--json` shows it. */
 export const requestRow = (request: RequestView): z.input<typeof RequestRow> => ({
@@ -20,10 +20,10 @@ export const requestRow = (request: RequestView): z.input<typeof RequestRow> => 
 
 const noCounts = Object.fromEntries(tokenColumns.map((column) => [column, null])) as Record<TokenColumn, null>;
 
-const isCharged = ({ outcome }: ShownRequest): boolean => outcome === 'succeeded' || outcome === 'incomplete';
+const isCharged = ({ outcome }: CommonRequestView): boolean => outcome === 'succeeded' || outcome === 'incomplete';
 
 /** A chat as `--json` shows it. */
-export const chatRow = (chat: ShownRequest): z.input<typeof ChatRow> => ({
+export const chatRow = (chat: CommonRequestView): z.input<typeof ChatRow> => ({
   request_id: chat.requestId,
   project_id: chat.projectId,
   key_id: chat.keyId,

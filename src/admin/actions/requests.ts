@@ -11,9 +11,9 @@ import { findRequest } from '../../services/requests/find-request.ts';
 import { EndReason } from '../../schemas/ledger-entry.ts';
 import { RequestRow, requestTypes, ShownRequest } from '../schemas/requests.ts';
 import { group, option, action } from '../define-action.ts';
-import { count, shortText } from '../input.ts';
+import { intFrom, shortText } from '../input.ts';
 import { listInput, listRequest } from '../list-input.ts';
-import { facts, time } from '../plain-text.ts';
+import { factText, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 import { reportChat } from './chats.ts';
@@ -21,7 +21,7 @@ import { requestRow } from './request-row.ts';
 import { reportTimeline } from './task-timeline.ts';
 
 /** `tollgate requests …`: chats and media tasks in one list. Prompts and answers of chats are not stored. */
-export const requests = group('chats, pictures and videos in one list', () => ({ list, show }));
+export const requestActions = group('chats, pictures and videos in one list', () => ({ list, show }));
 
 const list = action({
   summary: 'list requests of all types, those that run and then those that ended, newest first',
@@ -37,8 +37,8 @@ const list = action({
     reason: option('<reason>', z.enum(EndReason.options).optional()).describe(
       'show only requests that ended for this reason',
     ),
-    minMs: option('<milliseconds>', count(0).optional()).describe('show only requests that took this long or longer'),
-    minCredits: option('<credits>', count(0).optional()).describe(
+    minMs: option('<milliseconds>', intFrom(0).optional()).describe('show only requests that took this long or longer'),
+    minCredits: option('<credits>', intFrom(0).optional()).describe(
       'show only requests that were charged this much or more',
     ),
     ...listInput('requests', requestSortColumns, { position: requestPosition }),
@@ -108,7 +108,7 @@ const show = action({
     const startedAt = timeOfId(requestId) / 1_000;
     const for_customer = refusalSentence({ ...row, id: requestId, model, startedAt });
     const shown = { ...jsonRow(row), model, for_customer };
-    const about = facts({ request_id: requestId, ...shown, answered_at: time(row.answeredAt) });
+    const about = factText({ request_id: requestId, ...shown, answered_at: time(row.answeredAt) });
     const explanation = explainAnswer(row);
     return {
       document: { ...document, answered: { explanation, ...shown } },

@@ -10,7 +10,7 @@ import { action, flag, group } from '../define-action.ts';
 import { table } from '../plain-text.ts';
 
 /** `tollgate restore …`: what follows the restore of the database from a backup. */
-export const restore = group('after a restore of the database', () => ({ check, release }));
+export const restoreActions = group('after a restore of the database', () => ({ check, release }));
 
 /** Files that the text names. `--json` has all. */
 const namedMax = 20;

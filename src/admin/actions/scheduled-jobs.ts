@@ -11,11 +11,11 @@ import { scheduledJobNames, type ScheduledJobName } from '../../domain/tasks/sch
 import { EndedRun, ListedRun as Run, RunningScheduledJob } from '../schemas/scheduled-jobs.ts';
 import { group, option, action } from '../define-action.ts';
 import { listInput, listRequest } from '../list-input.ts';
-import { facts, time } from '../plain-text.ts';
+import { factText, time } from '../plain-text.ts';
 import { jsonRow, listReport, type Report } from '../report.ts';
 
 /** `tollgate jobs …`: the scheduled jobs and their runs. */
-export const scheduledJobs = group('the scheduled jobs', () => ({ list, run }));
+export const scheduledJobActions = group('the scheduled jobs', () => ({ list, run }));
 
 const list = action({
   summary: 'list the runs of all jobs, newest first',
@@ -75,7 +75,7 @@ function resultOf(name: ScheduledJobName, result: ScheduledJobResult): Report<z.
   const { runId, state, summary } = result;
   return {
     document: { run_id: runId, name, ran: true, state, summary },
-    text: `${name} ${state} (${runId}).\n${facts(summary)}`,
+    text: `${name} ${state} (${runId}).\n${factText(summary)}`,
     refused: state === 'failed',
   };
 }

@@ -6,7 +6,7 @@ import { shortText } from '../input.ts';
 import { listReport } from '../report.ts';
 
 /** `tollgate search`: what an operator means by an id, by a part of a name or by characters of a key. */
-export const search = action({
+export const searchAction = action({
   summary: 'find anything by its id, by a part of its name, or by the first or last characters of a key',
   input: {
     q: shortText.describe(

@@ -4,7 +4,7 @@ import { group, action } from '../define-action.ts';
 import { table } from '../plain-text.ts';
 
 /** `tollgate secrets …`: the secrets that are encrypted in the database. */
-export const secrets = group('the encrypted credentials and callback secrets', () => ({ reseal }));
+export const secretActions = group('the encrypted credentials and callback secrets', () => ({ reseal }));
 
 const reseal = action({
   summary: 'encrypt every secret again with the first key of MASTER_KEYS, so that older keys can be removed',

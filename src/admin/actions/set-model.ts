@@ -4,10 +4,10 @@ import { setModel } from '../../services/catalog/set-model.ts';
 import { SetModel } from '../schemas/catalog.ts';
 import { action, option, readFrom } from '../define-action.ts';
 import { shortText } from '../input.ts';
-import { clean } from '../plain-text.ts';
+import { oneLine } from '../plain-text.ts';
 
 /** `tollgate catalog set`: one model, and not the whole catalog. */
-export const set = action({
+export const setModelAction = action({
   summary: 'check the entry of one model, then replace it; the other models stay',
   input: {
     model: shortText.describe('id of the model'),
@@ -36,7 +36,7 @@ export const set = action({
       document: { model, changed, version: versionOfEntry(entry), warnings },
       text: [
         changed ? `Changed ${model}.` : 'Nothing changed.',
-        ...warnings.map((warning) => `warning: ${clean(warning)}`),
+        ...warnings.map((warning) => `warning: ${oneLine(warning)}`),
       ].join('\n'),
     };
   },

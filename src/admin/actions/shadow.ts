@@ -30,7 +30,7 @@ const ShadowResult = z
 const url = text().regex(/^https?:\/\//, 'must be an http or https URL');
 
 /** `tollgate shadow`: asks the former gateway and this one the same, before a switch. */
-export const shadow = action({
+export const shadowAction = action({
   summary: 'send the same requests to another gateway and to this one, and compare status, shape and price',
   input: {
     url: option('<url>', url).describe('address of the other gateway'),

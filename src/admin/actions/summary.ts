@@ -9,7 +9,7 @@ import { table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
 
 /** `tollgate summary`: what a month brought in and cost, per project, model and channel. */
-export const summary = action({
+export const summaryAction = action({
   summary: 'show revenue and cost of a month, as last computed by the maintenance job',
   input: {
     month: option('<YYYY-MM>', text().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2030-01')).describe(

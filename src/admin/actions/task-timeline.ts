@@ -15,12 +15,12 @@ import type { PublicDelivery } from '../../schemas/delivery.ts';
 import { TaskTimeline, type TaskRow } from '../schemas/tasks.ts';
 import { action } from '../define-action.ts';
 import { shortText } from '../input.ts';
-import { facts, table, time } from '../plain-text.ts';
+import { factText, table, time } from '../plain-text.ts';
 import { jsonRow, type Report } from '../report.ts';
 import { shownCredits, type ShownDeps } from '../shown-credits.ts';
 
 /** `tollgate tasks timeline` */
-export const timeline = action({
+export const timelineAction = action({
   summary: 'show what happened to a task, without its prompt and its results',
   input: { id: shortText.describe('task id, such as task_…') },
   route: { method: 'GET', path: '/tasks/:id', role: 'viewer' },
@@ -75,7 +75,7 @@ export async function reportTimeline(
     },
     text: [
       explanation,
-      facts({
+      factText({
         ...row,
         created_at: time(task.createdAt),
         completed_at: time(task.completedAt),
@@ -84,7 +84,7 @@ export async function reportTimeline(
         ...callCosts(attempts),
         for_customer: forCustomer,
       }),
-      callTable(attempts),
+      taskCallTable(attempts),
       table(
         ledger.items.map(({ at, kind, credits, balance_after, reason, reference }) => ({
           at: time(at),
@@ -166,7 +166,7 @@ export const callCosts = (attempts: readonly Pick<AttemptDetail, 'costMicroUsd' 
 });
 
 /** Every provider call of a task, for people. */
-export const callTable = (attempts: Awaited<ReturnType<typeof listAttemptDetails>>): string =>
+export const taskCallTable = (attempts: Awaited<ReturnType<typeof listAttemptDetails>>): string =>
   table(
     attempts.map((attempt) => ({
       n: attempt.n,

@@ -19,16 +19,16 @@ import { AdoptedResult, CanceledTask, RedeliveredTask, ResolvedTask, TaskContent
 import { flag, group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { listInput, listRequest } from '../list-input.ts';
-import { facts, time } from '../plain-text.ts';
+import { factText, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
-import { callTable, callCosts, existingTask, taskRow, timeline, traceIdOf } from './task-timeline.ts';
+import { taskCallTable, callCosts, existingTask, taskRow, timelineAction, traceIdOf } from './task-timeline.ts';
 
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
-export const tasks = group('image and video tasks', () => ({
+export const taskActions = group('image and video tasks', () => ({
   list,
   show,
-  timeline,
+  timeline: timelineAction,
   resolve,
   adopt,
   cancel,
@@ -111,7 +111,7 @@ const show = action({
     } = await listDeliveries(deps, taskId, { limit: 1, after: null });
     const explanation = explainTask(task, attempts, delivery);
     const shown = await shownCredits(deps);
-    const about = facts({
+    const about = factText({
       task_id: task.id,
       project_id: task.projectId,
       request_id: task.requestId,
@@ -143,7 +143,7 @@ const show = action({
         resolution,
         trace_id: traceId,
       },
-      text: [explanation, about, callTable(attempts)].join('\n\n'),
+      text: [explanation, about, taskCallTable(attempts)].join('\n\n'),
     };
   },
 });

@@ -4,13 +4,13 @@ import { toTokenColumns } from '../../domain/catalog/token-counts.ts';
 import { spendGroups, spendMeasures, usageGroups, type SpendGroup } from '../../domain/ledger/usage-group.ts';
 import { isTimeZone, spendRange } from '../../domain/ledger/usage-range.ts';
 import { option, action } from '../define-action.ts';
-import { count, moment, names, shortText, unixSecondsOf } from '../input.ts';
+import { intFrom, moment, nameList, shortText, unixSecondsOf } from '../input.ts';
 import { table, time, usd } from '../plain-text.ts';
 import { SpendAnswer } from '../schemas/usage.ts';
 import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate usage`: what requests came to and earned, of one project or of all. */
-export const usage = action({
+export const usageAction = action({
   summary: 'add up requests, credits, cost and tokens, newest day first',
   input: {
     project: option('<id>', shortText.optional()).describe(
@@ -19,14 +19,14 @@ export const usage = action({
     key: option('<id>', shortText.optional()).describe('count only this key'),
     from: option('<time>', moment.optional()).describe('begin here (default: 30 days before the end)'),
     to: option('<time>', moment.optional()).describe('end before this time (default: now)'),
-    groupBy: option('<names>', names.pipe(z.array(z.enum(spendGroups))).optional()).describe(
+    groupBy: option('<names>', nameList.pipe(z.array(z.enum(spendGroups))).optional()).describe(
       'add up by some of day,hour,model,project,key,channel,type (default: day,model,key of one project, day of all)',
     ),
     tz: option(
       '<zone>',
       shortText.refine(isTimeZone, 'must be a time zone such as Europe/Berlin').default('UTC'),
     ).describe('zone that cuts the days and hours (default: UTC)'),
-    top: option('<groups>', count(1, 100).optional()).describe('show so many groups apart and the rest as one'),
+    top: option('<groups>', intFrom(1, 100).optional()).describe('show so many groups apart and the rest as one'),
     topBy: option('<name>', z.enum(spendMeasures).default('credits')).describe(
       'the largest groups are those with the most credits, cost, requests, failed or tokens (default: credits)',
     ),

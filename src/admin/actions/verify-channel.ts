@@ -3,17 +3,17 @@ import type { LiveCheck, VerifiedMapping } from '../../services/channels/verify/
 import { OperatorError } from '../../services/operator-error.ts';
 import { VerifiedChannel } from '../schemas/channels.ts';
 import { flag, option, action } from '../define-action.ts';
-import { count, shortText } from '../input.ts';
-import { clean, table, usd } from '../plain-text.ts';
+import { intFrom, shortText } from '../input.ts';
+import { oneLine, table, usd } from '../plain-text.ts';
 
 /** `tollgate channels verify`: shows for each model that a channel serves whether the provider has it and, with `--live`, makes it. */
-export const verify = action({
+export const verifyAction = action({
   summary:
     'check the credential and every model of a channel for free; --live makes one real call per model; exits 1 on a failure',
   input: {
     channel: shortText.describe('name or id of the channel'),
     live: flag().describe('make the cheapest real call of each model, which the provider bills'),
-    maxCost: option('<micro-usd>', count(0).optional()).describe(
+    maxCost: option('<micro-usd>', intFrom(0).optional()).describe(
       'with --live: the most that all calls may cost together',
     ),
   },
@@ -45,7 +45,7 @@ export const verify = action({
         data: mappings.map(({ live: check, ...mapping }) => ({ ...mapping, live: check && liveDocument(check) })),
       },
       text: [
-        clean(callText(test)),
+        oneLine(callText(test)),
         listText(list),
         '',
         table(mappings.map(toLine), 'No model of the catalog is served by this channel.'),
@@ -85,7 +85,7 @@ export const listText = ({ state, names, detail }: { state: string; names: numbe
     complete: `The provider lists ${names} models.`,
     incomplete: `The provider lists at least ${names} models, so a missing name means nothing.`,
     not_offered: 'The provider has no model list for this API.',
-    failed: `The model list could not be read: ${clean(detail ?? '')}`,
+    failed: `The model list could not be read: ${oneLine(detail ?? '')}`,
   })[state] ?? state;
 
 function liveDocument(check: LiveCheck) {

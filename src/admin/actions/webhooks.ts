@@ -7,7 +7,7 @@ import { shortText, text } from '../input.ts';
 import { loopbackUrl } from '../loopback-url.ts';
 
 /** `tollgate webhooks …`: callbacks for those who write a receiver. */
-export const webhooks = group('callbacks for those who write a receiver', () => ({ listen, 'send-test': sendTest }));
+export const webhookActions = group('callbacks for those who write a receiver', () => ({ listen, 'send-test': test }));
 
 const listen = action({
   summary: 'pass the callbacks of a project on to a server of this machine, until Ctrl-C',
@@ -32,7 +32,7 @@ const listen = action({
   },
 });
 
-const sendTest = action({
+const test = action({
   summary: 'send a signed sample of a callback to a URL, once; exits 1 unless it is accepted',
   input: {
     project: option('<id>', shortText).describe('project whose secret signs'),

@@ -48,7 +48,7 @@ export const VersionedEntry = ReadEntry.extend({
 
 const microUsd = z.int().describe('Micro-USD.');
 
-const Margin = z
+const MarginSchema = z
   .object({
     request: z
       .enum(['cheapest', 'dearest', 'minimum'])
@@ -90,9 +90,9 @@ export const CatalogCheck = z
         status: z.string(),
         state: modelStateOf,
         loss_ok: z.record(z.string(), z.string()).describe('Why the model may lose, by family.'),
-        margins: z.array(Margin),
+        margins: z.array(MarginSchema),
         ratios: z.array(Ratios),
-        losses: z.array(Margin),
+        losses: z.array(MarginSchema),
       }),
     ),
     warnings: z.array(z.string()),

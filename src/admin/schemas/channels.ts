@@ -16,7 +16,7 @@ const settings = {
 
 const reasonKinds = ['open', 'half_open', 'resting', 'alarm', 'not_drawn'] as const;
 
-const ChannelReason = z
+const ReasonSchema = z
   .object({
     kind: z
       .enum(reasonKinds)
@@ -40,7 +40,7 @@ const ChannelReason = z
 
 const limitNames = ['rpm', 'tpm', 'parallel'] as const;
 
-const ChannelLimits = z
+const ChannelLimitsSchema = z
   .object({
     rpm: z.int().nullable().describe('Requests in a minute. Null: no limit.'),
     tpm: z.int().nullable().describe('Tokens in a minute, of chats.'),
@@ -55,7 +55,7 @@ const ChannelLimits = z
   })
   .meta({ id: 'ChannelLimits' });
 
-const ChannelCredential = z
+const ChannelCredentialSchema = z
   .object({
     id: z.string(),
     last4: z.string().nullable().describe('The last characters of the secret, if they are known.'),
@@ -67,7 +67,7 @@ const ChannelCredential = z
     reason: z.string().nullable(),
     since: timestampOrNull,
     until: timestampOrNull,
-    limits: ChannelLimits,
+    limits: ChannelLimitsSchema,
   })
   .meta({ id: 'ChannelCredential' });
 
@@ -77,11 +77,11 @@ export const ChannelSchema = z
     ...settings,
     enabled: z.boolean(),
     state: z.enum(['ready', 'disabled', ...reasonKinds]).describe('The most serious of its `reasons`.'),
-    reasons: z.array(ChannelReason).describe('Why it, or one of its models, is not available or needs an operator.'),
+    reasons: z.array(ReasonSchema).describe('Why it, or one of its models, is not available or needs an operator.'),
     credentials: z
-      .array(ChannelCredential)
+      .array(ChannelCredentialSchema)
       .describe('The oldest first. Calls use those that are not resting in turn; while all are, so is the channel.'),
-    limits: ChannelLimits,
+    limits: ChannelLimitsSchema,
     created_at: timestamp,
   })
   .meta({ id: 'Channel' });
@@ -112,7 +112,7 @@ export const TestedChannel = z
   .object({ channel_id: channelId, name: z.string(), adapter: z.string(), ...call })
   .meta({ id: 'TestedChannel' });
 
-const HistoryPoint = z
+const PointSchema = z
   .object({
     at: timestamp.describe('The beginning of the minute or hour, in unix seconds.'),
     attempts: z.int(),
@@ -131,7 +131,7 @@ export const ChannelHistorySchema = z
     name: z.string(),
     hours: z.int(),
     bucket_seconds: z.int().describe('60 up to three hours, else 3,600.'),
-    data: z.array(HistoryPoint).describe('One for each minute or hour, oldest first. The last one has just begun.'),
+    data: z.array(PointSchema).describe('One for each minute or hour, oldest first. The last one has just begun.'),
   })
   .meta({ id: 'ChannelHistory' });
 

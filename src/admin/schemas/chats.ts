@@ -47,7 +47,7 @@ export const forCustomer = z
   .string()
   .describe('What may be sent to the customer: it names no channel and no provider.');
 
-const ChatCall = z
+const ChatCallSchema = z
   .object({
     n: z.int(),
     channel: z.string(),
@@ -69,7 +69,7 @@ export const ChatTimeline = z
     explanation: z.string().describe('Why it ended as it did, in sentences.'),
     for_customer: forCustomer,
     expires_at: timestampOrNull.describe('While it runs: when it is refunded if no process ends it.'),
-    attempts_detail: z.array(ChatCall).describe('The calls to providers, in order.'),
+    attempts_detail: z.array(ChatCallSchema).describe('The calls to providers, in order.'),
     ledger: z.array(LedgerEntrySchema),
   })
   .meta({ id: 'ChatTimeline' });

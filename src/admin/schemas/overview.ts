@@ -15,7 +15,7 @@ const traffic = {
   p95_ms: z.number().nullable(),
 };
 
-const Traffic = z
+const TrafficSchema = z
   .object({
     ...traffic,
     refused: z
@@ -30,14 +30,14 @@ const Traffic = z
   })
   .meta({ id: 'Traffic' });
 
-const RangeOverview = z
+const RangeOverviewSchema = z
   .object({
     range: z.enum(overviewRanges),
     from: timestamp,
     to: timestamp,
     before_from: timestamp.describe('The range before begins here and ends at `from`.'),
-    now: Traffic,
-    before: Traffic,
+    now: TrafficSchema,
+    before: TrafficSchema,
     bars: z
       .array(z.object({ at: timestamp, until: timestamp, requests: z.int(), failed: z.int() }))
       .describe('Of 5 minutes, of an hour or of 6 hours, oldest first. The last one ends now.'),
@@ -50,12 +50,12 @@ const RangeOverview = z
 export const OverviewSchema = z
   .object({
     at: timestamp,
-    today: Traffic,
-    yesterday: Traffic,
+    today: TrafficSchema,
+    yesterday: TrafficSchema,
     hours: z
       .array(z.object({ at: timestamp, ...traffic }))
       .describe('Every hour from the beginning of yesterday to now.'),
     alarms: z.array(AlarmSchema),
-    range: RangeOverview.nullable().describe('With `range`: the last hour, day or week.'),
+    range: RangeOverviewSchema.nullable().describe('With `range`: the last hour, day or week.'),
   })
   .meta({ id: 'Overview' });

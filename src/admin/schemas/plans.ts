@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { timestamp } from '../../schemas/time.ts';
 import { ReadEntry, ReadParameters } from '../../domain/catalog/catalog.ts';
-import { Rule } from '../../services/plans/read-plan-rules.ts';
+import { RuleIn } from '../../services/plans/read-plan-rules.ts';
 import { modelStateOf } from './catalog.ts';
 import { changed, warnings } from './changed.ts';
 import { planId } from './ids.ts';
 
 const name = z.string().meta({ examples: ['partners'] });
 
-const rules = z.array(Rule.meta({ id: 'PlanRule' })).describe('The first rule that names a model decides about it.');
+const rules = z.array(RuleIn.meta({ id: 'PlanRule' })).describe('The first rule that names a model decides about it.');
 
 const plan = {
   plan_id: planId,

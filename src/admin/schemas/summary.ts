@@ -22,7 +22,7 @@ const planOfProject = z
   .nullable()
   .describe('The plan that the project has now. Null: the prices of the catalog.');
 
-const SummaryRow = z
+const SummaryRowSchema = z
   .object({
     project_id: z.string(),
     project_name: z.string(),
@@ -41,7 +41,7 @@ export const Summary = z
     frozen_at: timestampOrNull.describe('Null while the month is rebuilt every day.'),
     credit_value_micro_usd: z.int(),
     unknown_costs_from: unknownCostsFrom,
-    data: z.array(SummaryRow),
+    data: z.array(SummaryRowSchema),
     plans: z
       .array(z.object({ plan: planOfProject, ...sums }))
       .describe('The sums of the projects that have each plan now, by its name; those without a plan come last.'),

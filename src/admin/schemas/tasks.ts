@@ -34,7 +34,7 @@ const row = {
 /** A task without its input and output. */
 export const TaskRow = z.object(row).meta({ id: 'TaskRow' });
 
-const AttemptDetail = z
+const AttemptDetailSchema = z
   .object({
     n: z.int(),
     channel: z.string(),
@@ -73,7 +73,7 @@ export const TaskTimeline = z
     ...row,
     explanation,
     for_customer: forCustomer,
-    attempts_detail: z.array(AttemptDetail),
+    attempts_detail: z.array(AttemptDetailSchema),
     cost_micro_usd: z.number().describe('Of all its calls.'),
     unknown_costs: unknownCosts,
     resolution,
@@ -91,7 +91,7 @@ const keptResults = z
 export const TaskContent = Task.extend({
   explanation,
   kept_results: keptResults,
-  attempts_detail: z.array(AttemptDetail),
+  attempts_detail: z.array(AttemptDetailSchema),
   resolution,
   trace_id: traceId,
 }).meta({ id: 'TaskContent' });

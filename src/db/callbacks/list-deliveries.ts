@@ -75,7 +75,7 @@ export async function listAllDeliveries(
   const name = `list-deliveries-${sort}${projectId === undefined ? '' : '-of-project'}${taskId === undefined ? '' : '-of-task'}${host === undefined ? '' : '-of-host'}`;
   if (!isByTime(sort)) {
     const match = `d.state = any ($1::text[]) ${ofProject} ${ofTask} ${ofHost}`;
-    const text = sortedText({ ...deliveryRows, match, select: operatorColumns }, { ...request, sort }, bind);
+    const text = sortedText({ ...deliveryRows, match, select: columnsForOperators }, { ...request, sort }, bind);
     const sorted = await database.query<OperatorDelivery & SortedRow>(name, text, values);
     return sortedPageOf(sorted, request.limit);
   }
@@ -92,7 +92,7 @@ export async function listAllDeliveries(
   const rows = await database.query<OperatorDelivery & Positioned>(
     name,
     operatorPageText(
-      `select ${operatorColumns}, ${position} as position
+      `select ${columnsForOperators}, ${position} as position
      from (select d.id from (${found}) d order by ${order} limit ${most}::int) page
      cross join lateral (select * from delivery where delivery.id = page.id limit 1) d
      order by ${order}`,
@@ -132,7 +132,7 @@ const deliveryColumns = `d.id, d.event_id, d.state, d.attempts, d.last_status, $
 const hostOfDelivery = `lower(split_part(split_part(d.url, '/', 3), '@', -1))`;
 
 const projectName = `coalesce((select p.name from project p where p.id = d.project_id), '')`;
-const operatorColumns = `d.task_id, d.project_id, ${projectName} as project_name, ${hostOfDelivery} as host, ${deliveryColumns}`;
+const columnsForOperators = `d.task_id, d.project_id, ${projectName} as project_name, ${hostOfDelivery} as host, ${deliveryColumns}`;
 
 /** The columns of the list of callbacks that it can be sorted by. */
 export const deliverySortColumns = {

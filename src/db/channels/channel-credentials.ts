@@ -54,7 +54,7 @@ export async function changeCredentials(
   const members = await listMembers(inside, row);
   const ids = members.map(({ id }) => id);
   if (remove !== undefined) {
-    const removed = await removeMember(inside, row, { members, remove }, sealing);
+    const removed = await removeNamedMember(inside, row, { members, remove }, sealing);
     members.splice(members.indexOf(removed), 1);
   }
   if (add) {
@@ -182,7 +182,7 @@ async function addMember(
   );
 }
 
-async function removeMember(
+async function removeNamedMember(
   inside: Statements,
   row: ChannelRecordRow,
   { members, remove }: { members: readonly Member[]; remove: string },

@@ -39,7 +39,7 @@ export async function addToHistory(database: Database, rows: readonly HistoryRow
 }
 
 /** The minutes or hours of a channel from a time on that had attempts, oldest first. It reads their rows and no others. */
-export const readHistory = (
+export const readHistoryRows = (
   database: Database,
   { channelId, span, from }: { channelId: string; span: HistorySpan; from: number },
 ): Promise<Omit<HistoryRow, 'channelId' | 'span'>[]> =>

@@ -1,4 +1,4 @@
-import { partColumns, type TokenCounts } from '../../domain/catalog/token-counts.ts';
+import { partList, type TokenCounts } from '../../domain/catalog/token-counts.ts';
 import type { ChatEndReason } from '../../domain/chat/chat-end-reason.ts';
 import { boughtCost, unknownCost } from '../tasks/attempt-details.ts';
 import type { Database } from '../database.ts';
@@ -41,18 +41,16 @@ export interface ChatView extends TokenCounts<number | null> {
   expiresAt: number | null;
 }
 
-const partsOf = (toSql: (column: string) => string): string => partColumns.map(toSql).join(', ');
-
 /** SQL for running requests: rows of `hold h`, in the form of `endedChat`. */
 export const runningChat = `h.id as request_id, h.project_id, h.key_id, h.model_id, 'running' as outcome, null::text as reason,
   h.channel_id, h.channel_name, null::bigint as input_tokens, null::bigint as output_tokens,
-  ${partsOf((column) => `null::bigint as ${column}`)}, null::boolean as usage_estimated,
+  ${partList((column) => `null::bigint as ${column}`)}, null::boolean as usage_estimated,
   h.amount as held, 0::bigint as charged, 0::bigint as cost_micro_usd, h.created_at as started, null::timestamptz as ended, h.expires_at as expires`;
 
 /** SQL for requests that have ended: rows of `ledger_entry e` that `isEndOfRequest`. */
 export const endedChat = `e.request_id, e.project_id, e.key_id, e.model_id, case when e.kind = 'refund' then 'refunded' when e.reason is null then 'succeeded' else 'incomplete' end as outcome,
   e.reason, e.channel_id, null::text as channel_name, e.input_tokens, e.output_tokens,
-  ${partsOf((column) => `e.${column}`)}, e.usage_estimated,
+  ${partList((column) => `e.${column}`)}, e.usage_estimated,
   e.held, -e.credits as charged, e.cost_micro_usd, e.began_at as started, e.created_at as ended, null::timestamptz as expires`;
 
 /** Rows of `ledger_entry e` that end a request. */
@@ -68,7 +66,7 @@ export const chatColumns = `chat.project_id, chat.key_id, chat.model_id, chat.ou
   coalesce(chat.reason, case when adjusted.undelivered then 'not_delivered' end) as reason,
   coalesce(calls.channels, array_remove(array[coalesce(chat.channel_name, (select c.name from channel c where c.id = chat.channel_id), chat.channel_id)], null))
     as channels,
-  chat.input_tokens, chat.output_tokens, ${partsOf((column) => `chat.${column}`)},
+  chat.input_tokens, chat.output_tokens, ${partList((column) => `chat.${column}`)},
   coalesce(chat.usage_estimated, false) as usage_estimated,
   chat.held as credits_held, (chat.charged + adjusted.taken)::float8 as credits_charged, adjusted.returned::float8 as credits_given_back,
   coalesce(chat.cost_micro_usd, calls.cost, 0)::float8 as cost_micro_usd,

@@ -19,10 +19,10 @@ export async function openMysqlSource(text: string): Promise<SourceDatabase> {
     tables,
     async rows(table, columns) {
       const has = (await tables()).get(table) ?? new Set();
-      const list = columns.filter((column) => has.has(column)).map(quoted);
-      return (await query(`select ${list.join(', ')} from ${quoted(table)}`)).map(toRow);
+      const list = columns.filter((column) => has.has(column)).map(sqlName);
+      return (await query(`select ${list.join(', ')} from ${sqlName(table)}`)).map(toRow);
     },
-    count: async (table) => Number((await query(`select count(*) as n from ${quoted(table)}`))[0]?.['n'] ?? 0),
+    count: async (table) => Number((await query(`select count(*) as n from ${sqlName(table)}`))[0]?.['n'] ?? 0),
     close: () => connection.end(),
   };
 }
@@ -61,7 +61,7 @@ function tlsOf(parameters: URLSearchParams): { rejectUnauthorized: boolean } | n
   throw new SourceError(`The MySQL address of --from has tls=${written}: it must be true, skip-verify or false.`);
 }
 
-const quoted = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
+const sqlName = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
 /** Integers beyond the safe range arrive as text with all their digits. */
 const toRow = (row: RowDataPacket): SourceRow =>

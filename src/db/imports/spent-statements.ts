@@ -36,14 +36,14 @@ function ofLitellm({ kind, externalId, spent, added }: ImportSpent, { creditValu
   const usd = (credits: bigint): string => money(credits * BigInt(creditValue), '').replaceAll(',', '');
   if (kind === 'key')
     return [
-      `update "LiteLLM_VerificationToken" set spend = spend + ${usd(spent)} where token = ${quoted(externalId)};`,
+      `update "LiteLLM_VerificationToken" set spend = spend + ${usd(spent)} where token = ${sqlText(externalId)};`,
     ];
   const [of = '', ...rest] = externalId.split(':');
   const id = rest.join(':');
   if (id === '') return ['-- Keys without a team or user have no budget of their own.'];
   const [table, column] = of === 'team' ? ['LiteLLM_TeamTable', 'team_id'] : ['LiteLLM_UserTable', 'user_id'];
   const paid = added === 0n ? '' : `, max_budget = max_budget + ${usd(added)}`;
-  return [`update "${table}" set spend = spend + ${usd(spent)}${paid} where ${column} = ${quoted(id)};`];
+  return [`update "${table}" set spend = spend + ${usd(spent)}${paid} where ${column} = ${sqlText(id)};`];
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+const sqlText = (text: string): string => `'${text.replaceAll("'", "''")}'`;

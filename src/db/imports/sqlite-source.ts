@@ -22,14 +22,14 @@ export function openSqliteSource(path: string): SourceDatabase {
       const statement = database.prepare(
         `select ${columns
           .filter((column) => has.has(column))
-          .map(quoted)
-          .join(', ')} from ${quoted(table)}`,
+          .map(sqlName)
+          .join(', ')} from ${sqlName(table)}`,
       );
       statement.setReadBigInts(true);
       return Promise.resolve(statement.all().map(toRow));
     },
     count: (table) =>
-      Promise.resolve(Number(database.prepare(`select count(*) as rows from ${quoted(table)}`).get()?.['rows'] ?? 0)),
+      Promise.resolve(Number(database.prepare(`select count(*) as rows from ${sqlName(table)}`).get()?.['rows'] ?? 0)),
     close() {
       database.close();
       return Promise.resolve();
@@ -59,7 +59,7 @@ const columnsOf = (database: DatabaseSync, table: string): Set<string> =>
       .map(({ name }) => String(name)),
   );
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+const sqlName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Integers are read as bigint, so that none loses digits. */
 const toRow = (row: Record<string, unknown>): SourceRow =>

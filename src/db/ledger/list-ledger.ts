@@ -1,4 +1,4 @@
-import { partColumns, type TokenCounts } from '../../domain/catalog/token-counts.ts';
+import { partColumns, partList, type TokenCounts } from '../../domain/catalog/token-counts.ts';
 import type { ChatEndReason } from '../../domain/chat/chat-end-reason.ts';
 import type { EntryKind } from '../../domain/ledger/entry-kind.ts';
 import type { Page } from '../../domain/page.ts';
@@ -95,7 +95,7 @@ const reason = `case when entry.kind <> 'adjust' then entry.reason when ${isUnde
 const columns = `entry.id, ${unixSeconds('entry.created_at')} as at, entry.kind, entry.credits, entry.balance_after, entry.request_id, entry.key_id,
   case when entry.kind = 'settle' then entry.input_tokens end as input_tokens,
   case when entry.kind = 'settle' then entry.output_tokens end as output_tokens,
-  ${partColumns.map((column) => `entry.${column}`).join(', ')},
+  ${partList((column) => `entry.${column}`)},
   ${reference} as reference, ${reason} as reason`;
 
 /** The end of a request and its adjustments have an index each. */

@@ -1,4 +1,4 @@
-import { partColumns, type TokenCounts } from '../../domain/catalog/token-counts.ts';
+import { partList, type TokenCounts } from '../../domain/catalog/token-counts.ts';
 import type { Database } from '../database.ts';
 import { longValue } from '../long-transaction.ts';
 import { unixSeconds } from '../unix-seconds.ts';
@@ -93,7 +93,7 @@ export async function readSummary(database: Database, month: string): Promise<Mo
       'summary-rows',
       `select s.project_id, coalesce(p.name, '') as project_name, n.name as plan, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
          s.left_charged + s.left_refunded as "left", s.left_charged, s.credits_charged, s.cost_micro_usd, s.unknown_costs, s.margin_micro_usd, s.input_tokens, s.output_tokens,
-         ${partColumns.map((column) => `s.${column}`).join(', ')}
+         ${partList((column) => `s.${column}`)}
        from monthly_summary s left join channel c on c.id = s.channel_id
          left join project p on p.id = s.project_id left join plan n on n.id = p.plan_id
        where s.month = $1 order by s.project_id, s.model_id, s.channel_id`,

@@ -1,10 +1,8 @@
-import { partColumns, tokenColumns } from '../../domain/catalog/token-counts.ts';
+import { partList, tokenColumns } from '../../domain/catalog/token-counts.ts';
 import { lastCheckpoint, type Checkpoint } from './checkpoints.ts';
 import type { Database } from '../database.ts';
 import { newestRowSql } from '../restore/restore-marks.ts';
 import { longTransaction } from '../long-transaction.ts';
-
-const partsOf = (toSql: (column: string) => string): string => partColumns.map(toSql).join(', ');
 
 export interface InvariantResult {
   /** The sentence that is true if there is no breach. */
@@ -82,14 +80,14 @@ interface CheckedRows {
 }
 
 /** The first day of a day's month. */
-const monthOf = (day: string): string => `date_trunc('month', (${day})::timestamp)::date`;
+const monthStartOf = (day: string): string => `date_trunc('month', (${day})::timestamp)::date`;
 const dayOf = (time: string): string => `(${time} at time zone 'UTC')::date`;
 const checkpointDay = dayOf('$4::timestamptz');
 
 /** What the entries took from their keys, in all and in the last day and month that each key was used in. */
 const takings = (condition: string): string =>
   `select e.key_id, -e.credits as spent, in_period(-e.credits, ${dayOf('e.began_at')}, k.used_on) as day_spent,
-     in_period(-e.credits, ${dayOf('e.began_at')}, ${monthOf('k.used_on')}) as month_spent
+     in_period(-e.credits, ${dayOf('e.began_at')}, ${monthStartOf('k.used_on')}) as month_spent
    from ledger_entry e join api_key k on k.id = e.key_id where ${condition} and e.kind in ('settle', 'adjust')`;
 const sumsOfTakings = 'sum(spent) as spent, sum(day_spent) as day_spent, sum(month_spent) as month_spent';
 
@@ -105,7 +103,7 @@ const allOfTime: CheckedRows = {
 const sinceCheckpoint: CheckedRows = {
   spent: `select key_id, ${sumsOfTakings} from (
             select c.key_id, c.spent, in_period(c.day_spent, ${checkpointDay}, k.used_on) as day_spent,
-              in_period(c.month_spent, ${checkpointDay}, ${monthOf('k.used_on')}) as month_spent
+              in_period(c.month_spent, ${checkpointDay}, ${monthStartOf('k.used_on')}) as month_spent
             from ledger_checkpoint_key c join api_key k on k.id = c.key_id where c.checkpoint_id = $2
             union all
             ${takings('e.id > $3')}) takings group by 1`,
@@ -139,14 +137,14 @@ const invariants: Record<string, { promise: string; offenders: (scope: CheckedRo
       select k.id from api_key k
       left join (select key_id, sum(amount) as held, count(*) as begun,
                    sum(in_period(amount, ${dayOf('created_at')}, used_on)) as day_held,
-                   sum(in_period(amount, ${dayOf('created_at')}, ${monthOf('used_on')})) as month_held
+                   sum(in_period(amount, ${dayOf('created_at')}, ${monthStartOf('used_on')})) as month_held
                  from (select hold.*, own.used_on from hold join api_key own on own.id = hold.key_id) held group by 1) h on h.key_id = k.id
       left join (${spent}) s on s.key_id = k.id
       where k.reserved <> coalesce(h.held, 0) or k.spent <> coalesce(s.spent, 0) or k.in_flight <> coalesce(h.begun, 0)
         or k.day_reserved <> coalesce(h.day_held, 0) or k.month_reserved <> coalesce(h.month_held, 0)
         -- A day or month before that of the checkpoint was compared then, or decides nothing any more.
         or (k.day_spent <> coalesce(s.day_spent, 0) and k.used_on >= ${checkpointDay})
-        or (k.month_spent <> coalesce(s.month_spent, 0) and k.used_on >= ${monthOf(checkpointDay)})`,
+        or (k.month_spent <> coalesce(s.month_spent, 0) and k.used_on >= ${monthStartOf(checkpointDay)})`,
   },
   C3: {
     promise:
@@ -218,14 +216,14 @@ const invariants: Record<string, { promise: string; offenders: (scope: CheckedRo
             coalesce(e.channel_id, '') as channel_id, e.kind, -e.credits as credits,
             case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
             case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens,
-            ${partsOf((column) => `e.${column}`)}
+            ${partList((column) => `e.${column}`)}
           from ledger_entry e join built b on b.day = (e.created_at at time zone 'UTC')::date
           where e.created_at >= (select min(first_at) from built) and e.created_at < (select max(past_at) from built)
             and e.kind in ('settle', 'refund', 'adjust') and (e.id <= b.through_entry_id or b.frozen_at is not null)
         ), taken as (
           select day, project_id, key_id, model_id, channel_id, count(*) filter (where kind = 'settle') as successes,
             sum(credits) as credits, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
-            ${partsOf((column) => `sum(${column}) as ${column}`)}
+            ${partList((column) => `sum(${column}) as ${column}`)}
           from entered where kind <> 'refund' group by 1, 2, 3, 4, 5
         ), failed as (
           select day, project_id, key_id, model_id, count(*) as failures from entered where kind = 'refund' group by 1, 2, 3, 4
@@ -238,7 +236,7 @@ const invariants: Record<string, { promise: string; offenders: (scope: CheckedRo
             sum(failures) as failures, sum(credits_charged) as credits, sum(cost_micro_usd) as cost,
             sum(unknown_costs) as unknown_costs, sum(left_charged) as left_charged, sum(left_refunded) as left_refunded,
             sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
-            ${partsOf((column) => `sum(${column}) as ${column}`)}
+            ${partList((column) => `sum(${column}) as ${column}`)}
           from daily_summary group by 1, 2, 3, 4
         )
         select day::text as at, project_id, key_id, model_id, channel_id
@@ -253,8 +251,8 @@ const invariants: Record<string, { promise: string; offenders: (scope: CheckedRo
         select month, project_id, null, model_id, channel_id
         from monthly_summary m full join month_of_days d using (month, project_id, model_id, channel_id)
         where (m.successes, m.failures, m.credits_charged, m.cost_micro_usd, m.input_tokens, m.output_tokens,
-               ${partsOf((column) => `m.${column}`)}, m.unknown_costs, m.left_charged, m.left_refunded)
-          is distinct from (d.successes, d.failures, d.credits, d.cost, d.input_tokens, d.output_tokens, ${partsOf((column) => `d.${column}`)},
+               ${partList((column) => `m.${column}`)}, m.unknown_costs, m.left_charged, m.left_refunded)
+          is distinct from (d.successes, d.failures, d.credits, d.cost, d.input_tokens, d.output_tokens, ${partList((column) => `d.${column}`)},
                 d.unknown_costs, d.left_charged, d.left_refunded)
         union
         select month, project_id, null, model_id, channel_id from monthly_summary m join summary_month built using (month)

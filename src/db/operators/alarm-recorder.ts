@@ -52,7 +52,7 @@ export function createAlarmRecorder(database: Database): AlarmRecorder {
   return {
     record({ name, subject, message, level }) {
       const at = Date.now() / 1_000;
-      const texts = { name: oneLine(name), subject: oneLine(subject), message: oneLine(message) };
+      const texts = { name: storableText(name), subject: storableText(subject), message: storableText(message) };
       add({ ...texts, level, count: 1, firstAt: at, lastAt: at });
       arm(waitMs);
     },
@@ -61,4 +61,4 @@ export function createAlarmRecorder(database: Database): AlarmRecorder {
 }
 
 /** PostgreSQL refuses a text with a zero byte. */
-const oneLine = (text: string): string => text.replace(/\p{Cc}/gu, ' ').slice(0, textMax);
+const storableText = (text: string): string => text.replace(/\p{Cc}/gu, ' ').slice(0, textMax);

@@ -33,7 +33,7 @@ export interface Found {
 /** More than one thing has the beginning of an id only if the beginning is short. */
 const foundMax = 10;
 /** The last of the characters of which ids consist. */
-const lastCharacters = 'z'.repeat(26);
+const highestIdEnd = 'z'.repeat(26);
 
 /** What has this id, or an id that begins with this text, in any order. Null if the text does not begin as an id does. */
 export async function findById(database: Statements, text: string): Promise<Found[] | null> {
@@ -41,7 +41,7 @@ export async function findById(database: Statements, text: string): Promise<Foun
   if (!isSearched(prefix)) return null;
   return database.query<Found>(`search-${prefix}`, `${readsByPrefix[prefix]} limit ${foundMax}`, [
     text,
-    text + lastCharacters,
+    text + highestIdEnd,
   ]);
 }
 
@@ -86,7 +86,7 @@ function between(column: string): string {
 }
 
 /** The ledger entry of this number; null if there is none. */
-export const findEntry = (database: Statements, id: string): Promise<Found | null> =>
+export const findLedgerEntry = (database: Statements, id: string): Promise<Found | null> =>
   database.first(
     'search-entry',
     `select 'ledger_entry' as type, 'entry_' || id as id, kind as name, coalesce(request_id, project_id) as shown_by from ledger_entry where id = $1::bigint`,

@@ -10,7 +10,7 @@ const name = z.string().min(1).max(200);
 const key = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be lower case letters, digits and _');
 export const strings = z.array(name).min(1).max(valuesMax);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
-const flag = z.boolean().optional();
+const optionalFlag = z.boolean().optional();
 
 const Descriptor = z.strictObject({
   key,
@@ -31,18 +31,18 @@ const Descriptor = z.strictObject({
 /** The flags, allowed-value arrays, rules, descriptors and examples of §2.3, and a vendor's variant list under its own name. */
 // Loose because `private.variant_field` names one more member. `checkVariants` refuses all others.
 export const ModelParameters = z.looseObject({
-  prompt: flag,
-  image: flag,
-  video_url: flag,
-  audio_url: flag,
-  reference_images: flag,
-  negative_prompt: flag,
-  messages: flag,
-  stream: flag,
-  temperature: flag,
-  max_tokens: flag,
-  variants: flag,
-  generate_audio: flag,
+  prompt: optionalFlag,
+  image: optionalFlag,
+  video_url: optionalFlag,
+  audio_url: optionalFlag,
+  reference_images: optionalFlag,
+  negative_prompt: optionalFlag,
+  messages: optionalFlag,
+  stream: optionalFlag,
+  temperature: optionalFlag,
+  max_tokens: optionalFlag,
+  variants: optionalFlag,
+  generate_audio: optionalFlag,
   img_size: strings.optional(),
   aspect_ratio: strings.optional(),
   duration: z.array(z.int().min(1)).min(1).max(valuesMax).optional(),
@@ -115,7 +115,7 @@ const Mapping = z.strictObject({
     .max(valuesMax)
     .optional(),
   /** Chat: the model refuses a forced tool choice, so a request that forces one goes to the other families. */
-  no_forced_tools: flag,
+  no_forced_tools: optionalFlag,
   /** Chat: the most tools that the vendor takes. Absent: the family's own limit. */
   tools_max: z.int().min(1).max(10_000).optional(),
   /** Chat: the model reads PDFs, and what the provider counts for a page. Absent: it takes none. */
@@ -138,11 +138,11 @@ const Mapping = z.strictObject({
   /** OpenAI: the API that serves the model. Absent: chat completions. */
   api: z.enum(['responses']).optional(),
   /** Anthropic: the model takes messages of the system between the turns. Otherwise they become part of its instructions. */
-  system_turns: flag,
+  system_turns: optionalFlag,
   /** OpenAI-compatible: the vendor, whose own table says which fields it takes. Absent: OpenAI's own fields are sent. */
   vendor: inputName.optional(),
   /** OpenAI-compatible: the model wants its `reasoning_content` back with the results of its tool calls. */
-  keeps_reasoning: flag,
+  keeps_reasoning: optionalFlag,
   /** The provider's names of the media inputs, for families whose models each use other names. */
   inputs: z
     .strictObject({
@@ -188,7 +188,7 @@ const Private = z.strictObject({
   /** For chat models: the most tokens of output that a request under `/v1` may ask for. */
   max_output_tokens: z.int().min(16).max(1_000_000).optional(),
   /** For chat models: false spreads the turns of a conversation over the channels. Otherwise they go to the same one. */
-  session_affinity: flag,
+  session_affinity: optionalFlag,
   // A list where the aliases preset nothing.
   /**
    * Further names of this model. Those of a chat model count on every route. Those of an image or video model may preset parameters, and count on

@@ -2,14 +2,14 @@ import { matchesGlob } from '../plans/model-pattern.ts';
 import type { CatalogEntry } from './catalog.ts';
 
 /** Every name by which clients may ask for a model: its id and its aliases. */
-export const namesOf = ({ model, private: hidden }: CatalogEntry): string[] => [
+export const allNamesOf = ({ model, private: hidden }: CatalogEntry): string[] => [
   model.id,
   ...Object.keys(hidden.aliases),
 ];
 
 /** The names by which a key's list of models may have the model: its id and, for a chat model, its aliases. */
 export const listedNamesOf = (entry: CatalogEntry): string[] =>
-  entry.model.type === 'chat' ? namesOf(entry) : [entry.model.id];
+  entry.model.type === 'chat' ? allNamesOf(entry) : [entry.model.id];
 
 /** Whether an item of a key's list of models is a glob, such as `gpt-*`, which also names models to come. */
 export const isModelGlob = (item: string): boolean => /[*?]/.test(item);

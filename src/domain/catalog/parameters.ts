@@ -36,7 +36,7 @@ export function resolveMediaRequest(
 
   const input: ResolvedInput = { prompt: readPrompt(body) };
   const negativePrompt = model.parameters.negative_prompt === true ? valueIn(body, 'negative_prompt') : undefined;
-  if (negativePrompt !== undefined) input.negative_prompt = readText(negativePrompt, 'negative_prompt');
+  if (negativePrompt !== undefined) input.negative_prompt = readPromptText(negativePrompt, 'negative_prompt');
   Object.assign(input, readMediaInputs(entry, body, checkUrl), readTuning(entry, accepted, body));
   return { input };
 }
@@ -188,12 +188,12 @@ function readPrompt(body: Record<string, unknown>): string {
   const prompt = valueIn(body, 'prompt');
   if (prompt === undefined)
     throw new GatewayError('missing_parameter', { message: 'prompt is required.', param: 'prompt' });
-  const text = readText(prompt, 'prompt');
+  const text = readPromptText(prompt, 'prompt');
   if (text.trim() === '') throw invalid('prompt', 'prompt must not be blank.');
   return text;
 }
 
-function readText(value: unknown, param: string): string {
+function readPromptText(value: unknown, param: string): string {
   if (typeof value !== 'string') throw invalid(param, `${param} must be a string.`);
   // A string of n code points has at most 2n UTF-16 units, so long strings need no exact count.
   if (value.length > 2 * promptCharactersMax || [...value].length > promptCharactersMax) {

@@ -50,7 +50,7 @@ export const comparePrices = (entries: readonly CatalogEntry[], list: PriceList)
         const source = listed?.['source'];
         const about = { model: entry.model.id, family, key, ...(typeof source === 'string' && { source }) };
         if (listed === undefined) return { ...about, status: 'unknown', prices: [] };
-        const prices = entry.model.type === 'chat' ? chatPrices(mapping, listed) : mediaPrices(entry, mapping, listed);
+        const prices = entry.model.type === 'chat' ? chatPairs(mapping, listed) : mediaPairs(entry, mapping, listed);
         if (prices.length === 0) return { ...about, status: 'not_comparable', prices };
         if (!prices.some(({ differs }) => differs)) return { ...about, status: 'equal', prices };
         const why = mapping.price_differs;
@@ -102,7 +102,7 @@ const tokenFields: readonly { field: string; member: TokenClass; words: string }
   { field: 'output_cost_per_reasoning_token', member: 'reasoning', words: 'reasoning tokens' },
 ];
 
-function chatPrices({ cost }: UpstreamMapping, listed: PriceList[string]): ComparedPrice[] {
+function chatPairs({ cost }: UpstreamMapping, listed: PriceList[string]): ComparedPrice[] {
   const ownLimits = tokenRates(cost).map(({ above_input_tokens: above }) => above ?? 0);
   const listedLimits = Object.keys(listed).flatMap((name) => {
     const thousands = /^input_cost_per_token_above_(\d+)k_tokens$/.exec(name)?.[1];
@@ -126,7 +126,7 @@ function chatPrices({ cost }: UpstreamMapping, listed: PriceList[string]): Compa
 }
 
 /** The list has one price of a model and does not say for which parameters, so it is compared with the nearest of ours. */
-function mediaPrices(entry: CatalogEntry, mapping: UpstreamMapping, listed: PriceList[string]): ComparedPrice[] {
+function mediaPairs(entry: CatalogEntry, mapping: UpstreamMapping, listed: PriceList[string]): ComparedPrice[] {
   const perImage = amountIn(listed, 'output_cost_per_image');
   const perSecond = amountIn(listed, 'output_cost_per_second') ?? amountIn(listed, 'output_cost_per_video_per_second');
   const price = perImage ?? perSecond;

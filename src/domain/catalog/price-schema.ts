@@ -10,10 +10,10 @@ const tokensMax = 100_000_000;
 
 /** Prices of a chat model in credits for 1,000 tokens of each class. A class without a price has that of its plain class. */
 const plainPrices = { credits_per_1k_input_tokens: rate, credits_per_1k_output_tokens: rate };
-const classPrices = Object.fromEntries(
+const classPriceFields = Object.fromEntries(
   partialClasses.map((tokens) => [`credits_per_1k_${tokens}_tokens`, rate.optional()]),
 ) as Record<`credits_per_1k_${PartialClass}_tokens`, z.ZodOptional<typeof rate>>;
-const TokenPrices = z.strictObject({ ...plainPrices, ...classPrices });
+const TokenPrices = z.strictObject({ ...plainPrices, ...classPriceFields });
 export type TokenPrices = z.output<typeof TokenPrices>;
 
 /** The prices of requests whose input has more tokens than `above_tokens`. */
@@ -28,7 +28,7 @@ export const Pricing = z.strictObject({
   credits_per_request: price,
   ...plainPrices,
   min_credits_per_request: price,
-  ...classPrices,
+  ...classPriceFields,
   /** The prices of requests with a long input. They count for all tokens of such a request. */
   long_input: LongInputPrices.optional(),
 });

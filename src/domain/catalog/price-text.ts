@@ -1,4 +1,4 @@
-import { memberOf, type TieredPrices } from './token-prices.ts';
+import { priceMemberOf, type TieredPrices } from './token-prices.ts';
 import { tokenClasses, tokenClassTable } from './token-classes.ts';
 import type { LongInputPrices, TokenPrices } from './price-schema.ts';
 
@@ -15,7 +15,7 @@ const longInputText = (prices: LongInputPrices, shown: (credits: number) => stri
 export const tierText = (prices: Partial<TokenPrices>, shown: (credits: number) => string): string =>
   tokenClasses
     .flatMap((tokens) => {
-      const credits = prices[memberOf(tokens)];
+      const credits = prices[priceMemberOf(tokens)];
       return credits === undefined ? [] : [`${shown(credits)} ${tokenClassTable[tokens].words}`];
     })
     .join(', ');

@@ -3,14 +3,14 @@ import { everyPrice, isOutputClass, tokenClasses, type TokenClass } from './toke
 import type { LongInputPrices, TokenPrices } from './price-schema.ts';
 
 /** The member of a price that is for 1,000 tokens of a class. */
-export function memberOf<Tokens extends TokenClass>(tokens: Tokens): `credits_per_1k_${Tokens}_tokens` {
+export function priceMemberOf<Tokens extends TokenClass>(tokens: Tokens): `credits_per_1k_${Tokens}_tokens` {
   return `credits_per_1k_${tokens}_tokens`;
 }
 
 /** The members of a price that are for 1,000 tokens. */
-export const tokenPriceMembers = tokenClasses.map(memberOf);
+export const tokenPriceMembers = tokenClasses.map(priceMemberOf);
 
-const outputPriceMembers = tokenClasses.filter(isOutputClass).map(memberOf);
+const outputPriceMembers = tokenClasses.filter(isOutputClass).map(priceMemberOf);
 const inputPriceMembers = tokenPriceMembers.filter((member) => !outputPriceMembers.includes(member));
 
 /** Those of them that only chat models have, and that may be absent. */
@@ -67,7 +67,7 @@ const dearestOf = (...tiers: readonly ClassPrices[]): DearestPrices => ({
 
 const everyClass = (...prices: readonly Partial<TokenPrices>[]): ClassPrices => {
   const every = everyPrice(
-    ...prices.map((own) => Object.fromEntries(tokenClasses.map((tokens) => [tokens, own[memberOf(tokens)]]))),
+    ...prices.map((own) => Object.fromEntries(tokenClasses.map((tokens) => [tokens, own[priceMemberOf(tokens)]]))),
   );
-  return Object.fromEntries(tokenClasses.map((tokens) => [memberOf(tokens), every[tokens]])) as ClassPrices;
+  return Object.fromEntries(tokenClasses.map((tokens) => [priceMemberOf(tokens), every[tokens]])) as ClassPrices;
 };

@@ -6,7 +6,7 @@ export interface ModelState {
 }
 
 /** The health of a channel, as the draw knows it. Times are unix milliseconds. */
-interface ChannelHealth {
+interface HealthForDraw {
   unavailableUntil: Record<string, number>;
   trippedModels: readonly string[];
   notDrawn: Record<string, string>;
@@ -14,7 +14,7 @@ interface ChannelHealth {
 }
 
 /** The states of a channel's models; none for a model that is available. */
-export function channelStates(channel: ChannelHealth, nowMs: number): ModelState[] {
+export function channelStates(channel: HealthForDraw, nowMs: number): ModelState[] {
   const { unavailableUntil, trippedModels, notDrawn, alarms } = channel;
   const isOut = (model: string): boolean => (unavailableUntil[model] ?? 0) > nowMs;
   const cooling = Object.keys(unavailableUntil).filter((model) => isOut(model) && !trippedModels.includes(model));

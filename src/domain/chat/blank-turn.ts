@@ -1,4 +1,4 @@
-import { isBlank, partsOf, type ChatMessage } from './chat.ts';
+import { isBlank, partsOfContent, type ChatMessage } from './chat.ts';
 
 /**
  * The first message of the first turn of the user that has text and nothing but white space, by its index; undefined if there is none. Messages
@@ -9,7 +9,7 @@ export function blankTurn(messages: readonly ChatMessage[]): number | undefined 
   let hasTurnContent = false;
   for (const [index, message] of messages.entries()) {
     if (message.role === 'system' || message.role === 'developer') continue;
-    const parts = partsOf(message.content);
+    const parts = partsOfContent(message.content);
     const hasContent = message.role === 'tool' || parts.some((part) => !isBlank(part));
     if (message.role !== 'assistant') {
       hasTurnContent ||= hasContent;

@@ -28,7 +28,7 @@ export function chatHold(request: ChatRequest, imageTokens: number, documentToke
   let bytes = 0;
   let rareBytes = 0;
   let likely = 0;
-  for (const text of textsOf(request)) {
+  for (const text of countedTexts(request)) {
     const size = utf8Bytes(text);
     bytes += size;
     if (size !== text.length) rareBytes += rareScriptBytes(text);
@@ -94,7 +94,7 @@ export interface CountedTokens {
 }
 
 /** The texts of a request that count as input. */
-export const inputTexts = (request: ChatRequest): string[] => [...textsOf(request)];
+export const inputTexts = (request: ChatRequest): string[] => [...countedTexts(request)];
 
 /** The texts of an answer that count as output. */
 export const outputTexts = ({ content, refusal, reasoning, toolCalls }: ChatReply): string[] =>
@@ -221,7 +221,7 @@ export const heldCredits = (pricing: Pricing, hold: ChatHold): number =>
   dearestCredits(pricing, { input: hold.inputTokens, output: hold.outputTokens });
 
 /** Every text of the request that the provider counts as input. */
-function* textsOf({ messages, tools, responseFormat, extra }: ChatRequest): Generator<string> {
+function* countedTexts({ messages, tools, responseFormat, extra }: ChatRequest): Generator<string> {
   for (const message of messages) yield* textsOfMessage(message);
   if (tools.length > 0) yield JSON.stringify(tools);
   if (responseFormat?.type === 'json_schema') yield JSON.stringify(responseFormat);

@@ -8,7 +8,7 @@ import type { JsonValue } from '../json.ts';
 import { optionalParameters, usedParameters, type OptionalParameter } from './optional-parameters.ts';
 import { fromThinkingConfig, isEffort } from './reasoning.ts';
 import { asksForThoughts, type ThoughtKind } from './thoughts.ts';
-import { leftOutSilently, neverLeftOut, passThroughDefault, withoutEffect } from './pass-through.ts';
+import { leftOutSilently, neverLeftOut, passThroughDefault, inertFields } from './pass-through.ts';
 import { asTakenBy, cannotForce, type VendorRules } from './vendor-rules.ts';
 
 /** The parts of a chat request that one provider family supports, beyond messages, tools and the usual parameters. */
@@ -70,7 +70,7 @@ export function unsupportedBy(
     [request.vendor?.paths[0] ?? '', !request.vendor?.paths.length || request.vendor.api === supports.vendorApi],
     ...furtherFields(supports, request).map((field): [string, boolean] => [
       field,
-      (supports.extra ? passThrough : [...withoutEffect, ...(supports.translates ?? [])]).includes(field),
+      (supports.extra ? passThrough : [...inertFields, ...(supports.translates ?? [])]).includes(field),
     ]),
   ];
   return fields.find(([, isSupported]) => !isSupported)?.[0] ?? null;
@@ -150,7 +150,7 @@ export function carriedBy(
   const { request, leftOut: unable } = withoutUnable(supports, taken);
   const sent = supports.extra
     ? passedThrough(mapping, supports, request)
-    : [...withoutEffect, ...(supports.translates ?? [])];
+    : [...inertFields, ...(supports.translates ?? [])];
   const followsEffort = !supports.translates?.includes('reasoning_effort') || mapping.thinking !== undefined;
   const isOwn = request.vendor === undefined || request.vendor.api === supports.vendorApi;
   const repeated = isOwn ? (request.vendor?.shared ?? []) : [];

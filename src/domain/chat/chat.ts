@@ -262,12 +262,12 @@ export const toTemperature = (
 };
 
 /** The text of a message's content. Parts are joined by line breaks. */
-export const textOf = (content: ChatContent | null): string =>
+export const textOfContent = (content: ChatContent | null): string =>
   content === null ? '' : typeof content === 'string' ? content : content.flatMap(textOfPart).join('\n');
 const textOfPart = (part: ChatPart): string[] => (part.type === 'text' ? [part.text] : []);
 
 /** Content as parts, without empty texts: some providers refuse an empty text block. */
-export const partsOf = (content: ChatContent | null): ChatPart[] =>
+export const partsOfContent = (content: ChatContent | null): ChatPart[] =>
   (typeof content === 'string' ? [{ type: 'text' as const, text: content }] : (content ?? [])).filter(
     (part) => part.type !== 'text' || part.text !== '',
   );
@@ -343,7 +343,8 @@ export function checkConversation(messages: readonly ChatMessage[], param: strin
     }
   }
   const hasContent = messages.some(
-    (message) => partsOf(message.content).length > 0 || (message.role === 'assistant' && message.toolCalls.length > 0),
+    (message) =>
+      partsOfContent(message.content).length > 0 || (message.role === 'assistant' && message.toolCalls.length > 0),
   );
   if (!hasContent) throw new GatewayError('invalid_value', { param, message: `${param}: every message is empty` });
 }

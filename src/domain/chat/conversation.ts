@@ -24,12 +24,12 @@ function openingOf({ messages, tools }: ChatRequest): string[] {
   const instructions = messages.slice(0, ITEMS_MAX).find(({ role }) => isInstruction(role));
   const opening: (ChatMessage | undefined)[] = [instructions, messages[firstUser]];
   const names = tools.slice(0, ITEMS_MAX).map(({ name }) => excerpt(name));
-  return [...names, ...opening.flatMap((message) => (message ? [message.role, ...textsOf(message.content)] : []))];
+  return [...names, ...opening.flatMap((message) => (message ? [message.role, ...excerptsOf(message.content)] : []))];
 }
 
 const isInstruction = (role: ChatMessage['role']): boolean => role === 'system' || role === 'developer';
 
-function textsOf(content: ChatContent | null): string[] {
+function excerptsOf(content: ChatContent | null): string[] {
   if (content === null) return [];
   if (typeof content === 'string') return [excerpt(content)];
   return content.slice(0, ITEMS_MAX).map((part) => excerpt(part.type === 'text' ? part.text : part.url));

@@ -162,12 +162,12 @@ const hasWords = (part: ChatPart): boolean =>
 function toPlain(part: ChatPart): ChatPart[] {
   if (part.type === 'document') {
     const { title, context, ...document } = part;
-    const words = wordsOf({ ...(title !== undefined && { title }), ...(context !== undefined && { context }) });
+    const words = titleAndContext({ ...(title !== undefined && { title }), ...(context !== undefined && { context }) });
     return [...(words === '' ? [] : [{ type: 'text' as const, text: words }]), document];
   }
   if (part.type !== 'text' || !part.document) return [part];
   const { document, ...text } = part;
-  return [{ ...text, text: [wordsOf(document), part.text].filter(Boolean).join('\n\n') }];
+  return [{ ...text, text: [titleAndContext(document), part.text].filter(Boolean).join('\n\n') }];
 }
 
-const wordsOf = ({ title, context }: DocumentWords): string => [title, context].filter(Boolean).join('\n');
+const titleAndContext = ({ title, context }: DocumentWords): string => [title, context].filter(Boolean).join('\n');

@@ -16,10 +16,10 @@ export const passThroughDefault: readonly string[] = [
 ];
 
 /** Fields that do not change the answer. A family that has no such fields is not sent them, and takes the request all the same. */
-export const withoutEffect: readonly string[] = ['prompt_cache_key', 'metadata'];
+export const inertFields: readonly string[] = ['prompt_cache_key', 'metadata'];
 
 /** Fields that do not change the answer and that a tolerant request loses without a word where its family is not sent them. */
-export const leftOutSilently: readonly string[] = [...withoutEffect, 'prompt_cache_retention', 'prompt_cache_options'];
+export const leftOutSilently: readonly string[] = [...inertFields, 'prompt_cache_retention', 'prompt_cache_options'];
 
 /**
  * Further fields that would silently change the price or the meaning of the answer if a tolerant request lost them, and what the client can

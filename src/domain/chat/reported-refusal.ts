@@ -13,7 +13,7 @@ const unfit =
   /\b(accounts?|organi[sz]ations?|billing|quotas?|balance|api[ _-]?keys?|credentials?|tenants?|workspaces?|subscriptions?|deployments?)\b|\bprojects?[/ #:]+\d|\b(org|proj|acct|sk|pk|xai|gsk|req|resp|trace|ws)[-_](?=\w*\d)\w{5,}|\buser-\w{16,}|\bsk-|\bproj_|\borg-|AIza|@/i;
 const uuid = /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/i;
 const longToken = /[A-Za-z0-9_-]{40,}/;
-const vendors =
+const vendorNames =
   /\b(open ?ai|azure|anthropic|claude|google|gemini|vertex|x\.?ai|grok|mistral|deepseek|moonshot|kimi|qwen|alibaba|aliyun|dashscope|z\.ai|zhipu(ai)?|bigmodel|glm|minimax|openrouter|together ?ai|fireworks ?ai|groq|bedrock|aws|vllm|litellm|cloudflare|volcengine|siliconflow|novita|deepinfra)\b(\s*(ai|api)\b)?/gi;
 
 /** Addresses: with a scheme, of a well-known domain, or an IPv4 address. */
@@ -23,7 +23,7 @@ const addresses = [
   /\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?/g,
 ];
 /** A request id with its label, which some vendors append. */
-const requestId = /[([{]?\b(?:request|trace|log)[ _-]?id\b['"]?\s*[:=]?\s*['"]?[\w.-]+['"]?[)\]}]?/gi;
+const labelledRequestId = /[([{]?\b(?:request|trace|log)[ _-]?id\b['"]?\s*[:=]?\s*['"]?[\w.-]+['"]?[)\]}]?/gi;
 /** Qwen writes `<400> InternalError.Algo.InvalidParameter: …`, LiteLLM `litellm.BadRequestError: …`. */
 const preamble = /^(?:<\d{3}>\s*)?(?:(?:[A-Za-z]\w*\.)+[A-Z]\w*:\s*)?/;
 
@@ -35,12 +35,12 @@ export function cleanedSentence(
   text: string,
   names: { upstreamModel: string; model: string; host: string },
 ): string | null {
-  const plain = [...addresses, requestId].reduce((rest, pattern) => rest.replaceAll(pattern, ''), text);
+  const plain = [...addresses, labelledRequestId].reduce((rest, pattern) => rest.replaceAll(pattern, ''), text);
   const [line = ''] = plain.trim().split(/[\r\n]/);
   const [sentence = ''] = line.replace(preamble, '').split(/(?<=[.!?])\s+(?=[A-Z"'])|(?<=[。！？])/);
   const renamed = sentence
     .replaceAll(modelIn(names.upstreamModel), names.model)
-    .replaceAll(vendors, (found) => (hasWord(names.model, found) ? found : 'the provider'))
+    .replaceAll(vendorNames, (found) => (hasWord(names.model, found) ? found : 'the provider'))
     .replaceAll(/\p{Cc}/gu, ' ')
     .replaceAll(/\s+([.,;:!?])/g, '$1')
     .replaceAll(/\s+/g, ' ')

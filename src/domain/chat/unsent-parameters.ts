@@ -4,11 +4,11 @@ import { unsentMembers, type ChatRequest } from './chat.ts';
 /** The parameters of a client that the catalog maps to null for a family. A temperature that the client did not name is none of them. */
 export const unsentBy = (request: ChatRequest, parameters: UpstreamMapping['parameters']): string[] =>
   Object.entries(unsentMembers)
-    .filter(([key, member]) => parameters[key] === null && isNamed(request, member))
+    .filter(([key, member]) => parameters[key] === null && isExplicit(request, member))
     .map(([key]) => key);
 
 /** Whether the client itself named this parameter. */
-export const isNamed = (request: ChatRequest, member: keyof ChatRequest): boolean =>
+export const isExplicit = (request: ChatRequest, member: keyof ChatRequest): boolean =>
   request[member] !== undefined && !(member === 'temperature' && request.isDefaultTemperature);
 
 /** A sentence for the client about parameters without effect; null if there are none. */

@@ -74,8 +74,8 @@ export function asTakenBy(
 export const cannotForce = (
   { forcedTools }: VendorRules,
   request: Pick<ChatRequest, 'toolChoice' | 'tools'>,
-): boolean => forcedTools === 'never' && isForced(request);
+): boolean => forcedTools === 'never' && mustCallTool(request);
 
 /** Whether the model must call a tool. */
-export const isForced = ({ toolChoice, tools }: Pick<ChatRequest, 'toolChoice' | 'tools'>): boolean =>
+export const mustCallTool = ({ toolChoice, tools }: Pick<ChatRequest, 'toolChoice' | 'tools'>): boolean =>
   tools.length > 0 && (toolChoice === 'required' || typeof toolChoice === 'object');

@@ -5,7 +5,7 @@
 export function answerShape(text: string): string {
   const event = /^data: (\{.*\})\s*$/m.exec(text)?.[1];
   try {
-    return shapeOf(JSON.parse(event ?? text), 0);
+    return valueShape(JSON.parse(event ?? text), 0);
   } catch {
     return text === '' ? 'nothing' : 'text';
   }
@@ -13,13 +13,13 @@ export function answerShape(text: string): string {
 
 const depthMax = 8;
 
-function shapeOf(value: unknown, depth: number): string {
+function valueShape(value: unknown, depth: number): string {
   if (depth > depthMax) return '…';
   if (value === null) return 'null';
-  if (Array.isArray(value)) return `[${value.length === 0 ? '' : shapeOf(value[0], depth + 1)}]`;
+  if (Array.isArray(value)) return `[${value.length === 0 ? '' : valueShape(value[0], depth + 1)}]`;
   if (typeof value !== 'object') return typeof value;
   const members = Object.entries(value)
     .filter(([name, member]) => name !== 'tollgate' && member !== null)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${name}:${shapeOf(member, depth + 1)}`).join(',')}}`;
+  return `{${members.map(([name, member]) => `${name}:${valueShape(member, depth + 1)}`).join(',')}}`;
 }

@@ -11,7 +11,7 @@ import {
   type ShownClass,
   type TokenUsage,
 } from '../catalog/token-classes.ts';
-import { classPrices, dearestPrices, memberOf, type TieredPrices } from '../catalog/token-prices.ts';
+import { classPrices, dearestPrices, priceMemberOf, type TieredPrices } from '../catalog/token-prices.ts';
 import type { JsonObject } from '../json.ts';
 
 /**
@@ -103,7 +103,7 @@ function milliCreditsByClass(pricing: ChatPricing, usage: TokenUsage): [part: Sh
   const shares: [ShownClass, bigint][] = [];
   for (const each of tokenClasses) {
     if (tokens[each] === 0n) continue;
-    shares.push([shownClass(each), tokens[each] * BigInt(price[memberOf(each)])]);
+    shares.push([shownClass(each), tokens[each] * BigInt(price[priceMemberOf(each)])]);
   }
   return shares;
 }

@@ -31,7 +31,7 @@ export const taskErrorTable = {
 export type TaskErrorCode = keyof typeof taskErrorTable;
 
 /** The error of a task. Throws for the code of a later release, rather than show a failed task without an error. */
-export function failureOf(code: TaskErrorCode) {
+export function taskErrorOf(code: TaskErrorCode) {
   const { message, retryable } = taskErrorTable[code];
   return { code, message, retryable };
 }

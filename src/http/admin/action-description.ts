@@ -22,7 +22,7 @@ export function actionDescription(
     description: `\`tollgate ${name}\`.${ownerWords(route)}`,
     tag: name.split(' ')[0] ?? name,
     params: pathInputs(action, route),
-    ...(!isRead && { headers: { 'Idempotency-Key': idempotencyKey, ...(versioned && { 'If-Match': ifMatch }) } }),
+    ...(!isRead && { headers: { 'Idempotency-Key': idempotencyKeyText, ...(versioned && { 'If-Match': ifMatch }) } }),
     ...(!isRead &&
       Object.keys(fields).length > 0 && {
         bodyRequired: Object.values(fields).some(isRequired),
@@ -42,7 +42,7 @@ const ownerWords = ({ ownerInput = [] }: ActionRoute): string =>
 const pathInputs = (action: Action, { path }: ActionRoute): Description['params'] =>
   Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, action.input[name] ?? z.unknown()]));
 
-const idempotencyKey = z
+const idempotencyKeyText = z
   .string()
   .min(1)
   .max(255)

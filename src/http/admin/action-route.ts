@@ -19,7 +19,7 @@ import { preferredType } from '../request/preferred-type.ts';
 import type { Route } from '../route.ts';
 import { actionDescription } from './action-description.ts';
 import { adminPrefix } from './admin-prefix.ts';
-import { refusalOf } from './refusal-of.ts';
+import { actionRefusalOf } from './refusal-of.ts';
 
 export type ActionRouteDeps = Pick<Deps, 'db' | 'sealer'> & {
   /** Runs something on the primary. With `resource` it changes that only if that still has its version, else it fails as `version_conflict`. */
@@ -72,7 +72,7 @@ export function actionRoute(name: string, action: Action, route: ActionRoute, de
           ? (route.primaryOnly ? deps.write : deps.read)(show)
           : deps.write(run, version !== undefined && resource ? { ...resource, version } : undefined)
         ).catch((error: unknown) => {
-          throw refusalOf(error);
+          throw actionRefusalOf(error);
         });
       answer(ctx, isRead ? await work() : await onceByKey(deps, ctx, work));
     },

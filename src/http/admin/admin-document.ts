@@ -50,7 +50,7 @@ const ownTags = [
 const accessText = (route: DescribedRoute): string =>
   route.auth === 'admin' ? `Needs the role \`${route.role}\`.` : 'Needs no token.';
 
-const Problem = z.object({
+const CatalogProblemSchema = z.object({
   file: z.string().optional(),
   model: z.string(),
   path: z.string(),
@@ -60,7 +60,7 @@ const Problem = z.object({
 const AdminError = z
   .object({
     error: openaiErrorSchema.extend({
-      problems: z.array(Problem).optional().describe('Everything that is wrong with a catalog.'),
+      problems: z.array(CatalogProblemSchema).optional().describe('Everything that is wrong with a catalog.'),
     }),
   })
   .meta({ id: 'Error' });

@@ -11,7 +11,7 @@ import { endpoint, type Route } from '../route.ts';
 import { adminPrefix, oidcCallbackPath } from './admin-prefix.ts';
 import { showRefusalAsPage } from './refusal-page.ts';
 import { demandSameOrigin } from './same-origin.ts';
-import { secretOf, setSecret, setSessionCookie } from './session-cookie.ts';
+import { cookieSecretOf, setSecret, setSessionCookie } from './session-cookie.ts';
 import { setsCookie } from './session-routes.ts';
 
 const path = `${adminPrefix}/session/oidc`;
@@ -83,7 +83,7 @@ async function begin(deps: OidcDeps, ctx: AppContext): Promise<void> {
 
 /** The identity provider's page leads here, so this is the one request of the console from another site. */
 async function complete(deps: OidcDeps, ctx: AppContext): Promise<void> {
-  const kept = secretOf(ctx, signInCookie);
+  const kept = cookieSecretOf(ctx, signInCookie);
   keep(ctx, deps, { value: '', seconds: 0 });
   const begun = await completeOidcSignIn(deps, { query: ctx.querystring, kept });
   setSessionCookie(ctx, begun, isHttps(deps));

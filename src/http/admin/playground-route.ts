@@ -8,7 +8,7 @@ import { json } from '../description.ts';
 import { endpoint, type Route } from '../route.ts';
 import { validate } from '../request/validate.ts';
 import { adminPrefix } from './admin-prefix.ts';
-import { refusalOf } from './refusal-of.ts';
+import { actionRefusalOf } from './refusal-of.ts';
 
 /** Without a limit of the operator's choice, a day of trying things out costs at most this much. */
 const usualDailyMicroUsd = 10_000_000;
@@ -23,7 +23,7 @@ const PlaygroundRequest = z.strictObject({
     .describe('The most credits of a day (UTC); without it, credits for 10 US dollars.'),
 });
 
-const PlaygroundKey = z
+const PlaygroundKeySchema = z
   .object({
     key_id: z.string(),
     api_key: z.string().describe('The secret, which is shown only here.'),
@@ -45,14 +45,14 @@ export const playgroundRoute = (deps: Pick<Deps, 'db' | 'config'>): Route =>
     summary: 'get a short-lived API key for the playground',
     description: 'An operator has one such key for each project. A second request gives it a new secret.',
     accepts: { 'application/json': PlaygroundRequest },
-    answers: { 200: { description: 'The key.', content: json(PlaygroundKey) } },
+    answers: { 200: { description: 'The key.', content: json(PlaygroundKeySchema) } },
     errors: ['not_found', 'action_refused'],
     async handler(ctx) {
       const { project_id: projectId, budget_daily: wanted } = validate(PlaygroundRequest, ctx.request.body);
       const budgetDaily = wanted ?? (await creditsWorth(deps, usualDailyMicroUsd));
       const input = { access: adminOf(ctx), projectId, budgetDaily };
       const key = await issuePlaygroundKey(deps, input).catch((error: unknown) => {
-        throw refusalOf(error);
+        throw actionRefusalOf(error);
       });
       ctx.set('Cache-Control', 'no-store');
       return {

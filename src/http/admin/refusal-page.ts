@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { UnknownOperator } from '../../services/operators/oidc-sign-in.ts';
 import type { AppMiddleware } from '../context.ts';
-import { escaped, page, pagePolicy } from '../docs/page.ts';
+import { escaped, htmlPage, pagePolicy } from '../docs/page.ts';
 import { statusOf } from '../response/error-status.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
 import { preferredType } from '../request/preferred-type.ts';
@@ -22,7 +22,7 @@ export const showRefusalAsPage =
       ctx.set('Referrer-Policy', 'no-referrer');
       ctx.set('Content-Type', 'text/html; charset=utf-8');
       const reason = refusal instanceof UnknownOperator ? unknown(refusal) : failed(refusal.message);
-      ctx.body = page('Sign in to Tollgate', `${reason}\n<p><a href="/console">Back to the sign-in page</a></p>`);
+      ctx.body = htmlPage('Sign in to Tollgate', `${reason}\n<p><a href="/console">Back to the sign-in page</a></p>`);
     }
   };
 

@@ -11,7 +11,7 @@ interface SecretCookie {
 const sessionCookie: SecretCookie = { name: 'tollgate_session', path: adminPrefix };
 
 /** The secret of the session in the request's cookie. */
-export const sessionOf = (ctx: AppContext): string | undefined => secretOf(ctx, sessionCookie);
+export const sessionOf = (ctx: AppContext): string | undefined => cookieSecretOf(ctx, sessionCookie);
 
 /** Sets the cookie of a session. Only the paths of the admin API get it. */
 export function setSessionCookie(
@@ -29,7 +29,7 @@ export const clearSessionCookie = (ctx: AppContext): void =>
 /** The browser's own Origin says whether it came by https, also behind a proxy. Browsers send it with every write. */
 export const isFromHttps = (ctx: AppContext): boolean => ctx.get('origin').startsWith('https://');
 
-export const secretOf = (ctx: AppContext, { name }: SecretCookie): string | undefined =>
+export const cookieSecretOf = (ctx: AppContext, { name }: SecretCookie): string | undefined =>
   ctx.cookies.get(name) || undefined;
 
 /** Sets a cookie beside those that the answer sets already. No seconds remove it. */

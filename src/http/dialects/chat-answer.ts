@@ -17,14 +17,14 @@ export interface ChatAnswer
 export type AnswerUsage = Pick<ChatAnswer, 'reply' | 'usage' | 'credits' | 'costDetails'>;
 
 /** The parts of an answer's tokens: those that are billed, else those that the provider reported, each within its whole. */
-export const classesOf = ({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>): Record<TokenPart, number> =>
+export const answerTokenParts = ({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>): Record<TokenPart, number> =>
   partsWithin(
     usage,
     ofEachPart((part) => usage[part] ?? reply.usage?.[`${part}Tokens`]),
   );
 
 /** What an answer cost, as a member of its usage: no vendor has a field for it, and their SDKs keep or drop it. */
-export const costOf = ({ credits, costDetails }: Pick<ChatAnswer, 'credits' | 'costDetails'>) => ({
+export const costMember = ({ credits, costDetails }: Pick<ChatAnswer, 'credits' | 'costDetails'>) => ({
   ...(credits !== undefined && costDetails && { tollgate: { credits, cost_details: { ...costDetails } } }),
 });
 

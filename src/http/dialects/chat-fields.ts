@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isDataUri, splitDataUri } from '../../domain/chat/chat.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 
 /** The limits of `max_tokens` and `temperature` (spec §4.2). */
@@ -38,6 +39,10 @@ export const ImageUrl = z
     'must be an https URL or a base64 data URI of an image',
   );
 
+/** An `invalid_value` that names the field as the client spells it. */
+export const fieldError = (param: string, what: string): GatewayError =>
+  new GatewayError('invalid_value', { param, message: `${param}: ${what}` });
+
 export const isNonNull = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
 
 /** The fields that are given. In an optional field null means absent. */
@@ -64,4 +69,4 @@ export const withoutHarmless = <Value>(
   );
 
 /** Anthropic's mark for its prompt cache, where LiteLLM and OpenRouter accept it too. */
-export const cache_control = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).nullish();
+export const CacheMark = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).nullish();

@@ -46,7 +46,7 @@ export function toFilePart({ at, data, url, mediaType, name, detail, ...words }:
   if (!isText(type))
     throw refused(at, `the type ${quoted(type)} is not supported: a file must be a PDF, a text or a picture`);
   const title = words.title ?? name ?? undefined;
-  return { type: 'text', text: textIn(base64, at), document: { ...words, ...(title !== undefined && { title }) } };
+  return { type: 'text', text: decodedText(base64, at), document: { ...words, ...(title !== undefined && { title }) } };
 }
 
 /** The refusal of a file that a client uploaded elsewhere. `instead` says what to send. */
@@ -95,7 +95,7 @@ function typeOfName(name: string | null | undefined): string | undefined {
 
 const pathOf = (url: string): string => (isDataUri(url) || !URL.canParse(url) ? '' : new URL(url).pathname);
 
-function textIn(base64: string, at: string): string {
+function decodedText(base64: string, at: string): string {
   const bytes = fromBase64(base64);
   if (bytes === null) throw refused(at, 'the data is not base64');
   if (!isUtf8(bytes)) throw refused(at, 'the text is not UTF-8');

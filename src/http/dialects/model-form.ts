@@ -1,21 +1,21 @@
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
-import { anyText, wholeNumber, type QueryOf } from '../request/query.ts';
+import { queryAnyText, queryNumber, type QueryOf } from '../request/query.ts';
 
 const bounds = { max: 1_000 };
 
 /** How clients of Google ask for a page of a list. */
 export const geminiPages = {
-  pageSize: wholeNumber('The most models; 50 if absent.', bounds),
-  pageToken: anyText('The `nextPageToken` of the page before.'),
+  pageSize: queryNumber('The most models; 50 if absent.', bounds),
+  pageToken: queryAnyText('The `nextPageToken` of the page before.'),
 };
 
 /** How the clients of all vendors do. */
 export const vendorPages = {
-  limit: wholeNumber('The most models. If absent: all for OpenAI, 20 for Anthropic.', bounds),
-  after_id: anyText('Anthropic: the `last_id` of the page before.'),
-  before_id: anyText('Anthropic: the `first_id` of the page after.'),
-  pageSize: wholeNumber('Google: the most models; 50 if absent.', bounds),
-  pageToken: anyText('Google: the `nextPageToken` of the page before.'),
+  limit: queryNumber('The most models. If absent: all for OpenAI, 20 for Anthropic.', bounds),
+  after_id: queryAnyText('Anthropic: the `last_id` of the page before.'),
+  before_id: queryAnyText('Anthropic: the `first_id` of the page after.'),
+  pageSize: queryNumber('Google: the most models; 50 if absent.', bounds),
+  pageToken: queryAnyText('Google: the `nextPageToken` of the page before.'),
 };
 export type ModelQuery = Partial<QueryOf<typeof vendorPages>>;
 

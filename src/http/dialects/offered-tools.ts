@@ -29,7 +29,7 @@ export type Choice =
   | { type: 'allowed_tools'; mode: 'auto' | 'required'; tools: (NamedTool | ProviderRun)[] };
 
 /** Some clients end their namespaces with the separator. */
-export const joined = (namespace: string, name: string): string =>
+export const namespacedName = (namespace: string, name: string): string =>
   namespace === '' ? name : namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`;
 
 /** The name under which a tool of the client is offered. One that is no longer offered gets the name that it had. */
@@ -39,7 +39,7 @@ export function offeredName(
 ): string {
   if (!namespace) return name;
   const same = tools.find(({ group }) => group?.namespace === namespace && group.name === name);
-  return same?.name ?? joined(namespace, name);
+  return same?.name ?? namespacedName(namespace, name);
 }
 
 /** The tools that the model may call, and whether it must. */

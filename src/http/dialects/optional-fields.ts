@@ -40,13 +40,13 @@ type OptionalFields<Api extends ParameterApi> = {
 };
 
 /** The values of these fields in a body that was read, by the members of a request. */
-export const readOptionalFields = (api: ParameterApi, body: object): ReadParameters => {
+export const readOptionalFields = (api: ParameterApi, body: object): OptionalFieldValues => {
   const values = new Map(Object.entries(body));
   return Object.fromEntries(
     optionalNamesIn(api).map(({ parameter, name }) => [optionalParameters[parameter].member, values.get(name)]),
   );
 };
-type ReadParameters = {
+type OptionalFieldValues = {
   [Parameter in keyof Schemas as (typeof optionalParameters)[Parameter]['member']]?: z.output<Schemas[Parameter]>;
 };
 

@@ -1,7 +1,7 @@
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
 import { statusOf } from '../response/error-status.ts';
 import { errorHelp } from './error-help.ts';
-import { escaped, inline, page } from './page.ts';
+import { escaped, inline, htmlPage } from './page.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 
@@ -13,7 +13,7 @@ export const mayRetry = (code: ErrorCode): boolean => !('retry' in errorTable[co
 
 /** The list of all codes. */
 export const errorsPage = (): string =>
-  page(
+  htmlPage(
     'Error codes',
     `<h1>Error codes</h1>
 <p>The body of an error is <code>{"error": {"message", "type", "param", "code"}}</code>. Program against <code>code</code>;
@@ -37,7 +37,7 @@ const breakable = (code: ErrorCode): string => code.replaceAll('_', '_<wbr>');
 export function errorPage(code: ErrorCode): string {
   const { type, message } = errorTable[code];
   const example = { error: { message, type, param: null, code } };
-  return page(
+  return htmlPage(
     code,
     `<h1><code>${code}</code></h1>
 <dl>

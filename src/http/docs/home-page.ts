@@ -1,9 +1,9 @@
 import { version } from '../version.ts';
-import { escaped, page } from './page.ts';
+import { escaped, htmlPage } from './page.ts';
 
 /** `GET /` for a person who opens the base URL in a browser: what this is, and where clients and readers go on. */
 export const homePage = (baseUrl: string): string =>
-  page(
+  htmlPage(
     'Tollgate',
     `<h1>Tollgate</h1>
 <p>This is a gateway for chats, pictures and videos of several providers, billed in credits. Programs call it with an API key.</p>

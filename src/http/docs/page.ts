@@ -1,5 +1,5 @@
 /** A page of the documentation: its body is HTML, its title is text. Without scripts, and with its own style sheet only. */
-export const page = (title: string, body: string): string => `<!doctype html>
+export const htmlPage = (title: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">

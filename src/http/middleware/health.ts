@@ -28,10 +28,10 @@ function cached(isReady: () => Promise<boolean>): () => Promise<boolean> {
   let latest: { at: number; answer: Promise<boolean> } | null = null;
   return () => {
     const now = performance.now();
-    if (latest === null || now - latest.at >= CACHE_MS) latest = { at: now, answer: within(isReady) };
+    if (latest === null || now - latest.at >= CACHE_MS) latest = { at: now, answer: isReadyWithin(isReady) };
     return latest.answer;
   };
 }
 
-const within = (isReady: () => Promise<boolean>): Promise<boolean> =>
+const isReadyWithin = (isReady: () => Promise<boolean>): Promise<boolean> =>
   Promise.race([isReady(), sleep(ANSWER_WITHIN_MS, false, { ref: false })]).catch(() => false);

@@ -20,7 +20,7 @@ const oneOf = (values: readonly JsonValue[]) => anyJson.meta({ enum: [...values,
  * The body with every field by name. Of the further fields that a model may pass on, those that models take where the catalog names
  * no others.
  */
-const ChatRequest = z.strictObject({
+const ChatRequestSchema = z.strictObject({
   ...openaiChatFields,
   ...Object.fromEntries(Object.entries(harmlessChatFields).map(([field, values]) => [field, oneOf(values)])),
   ...Object.fromEntries(passThroughDefault.map((field) => [field, anyJson.optional()])),
@@ -49,10 +49,10 @@ const descriptions = {
   user: "The client's own identifier of its end user.",
 };
 
-const V1ChatRequest = ChatRequest.extend(v1OpenaiChatFields);
+const V1ChatRequest = ChatRequestSchema.extend(v1OpenaiChatFields);
 
 /** The body of `POST /api/v1/chat/completions`. */
-export const chatRequest = chatBody('ChatRequest', ChatRequest);
+export const chatRequest = chatBody('ChatRequest', ChatRequestSchema);
 
 /** That of `POST /v1/chat/completions`. */
 export const v1ChatRequest = chatBody('V1ChatRequest', V1ChatRequest, tolerantBodySchema);

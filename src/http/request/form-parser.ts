@@ -5,7 +5,7 @@ import { GatewayError } from '../../domain/errors.ts';
 /** What takes the parts of a form. It throws `GatewayError` for a part that it refuses. */
 export interface FormRules extends Required<Pick<BusboyConfig, 'limits' | 'isPartAFile'>> {
   /** Called when a file begins. What it returns takes the bytes. */
-  file: (name: string, mimeType: string) => FilePart;
+  file: (name: string, mimeType: string) => FormFilePart;
   /** Without it, fields are skipped. `isCut`: the text is longer than `limits.fieldSize`. */
   field?: (name: string, text: string, isCut: boolean) => void;
   /** What a form with too many parts of a kind is told. */
@@ -13,7 +13,7 @@ export interface FormRules extends Required<Pick<BusboyConfig, 'limits' | 'isPar
   invalid: (message: string, cause?: unknown) => GatewayError;
 }
 
-export interface FilePart {
+export interface FormFilePart {
   take: (chunk: Buffer) => void;
   /** The file is longer than `limits.fileSize`. Its rest is skipped. */
   cut?: () => void;

@@ -2,15 +2,15 @@ import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import type { ListOf } from '../../schemas/list.ts';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
-import { anyText, wholeNumber, type QueryOf } from './query.ts';
+import { queryAnyText, queryNumber, type QueryOf } from './query.ts';
 
 /** The query parameters that every list takes beside its filters. */
 export const pageQuery = {
-  limit: wholeNumber(
+  limit: queryNumber(
     'The most items of a page; 20 if absent. A page of large items has fewer: `has_more` tells whether there are others.',
     { max: 100 },
   ),
-  after: anyText('The `next_cursor` of the page before.'),
+  after: queryAnyText('The `next_cursor` of the page before.'),
 };
 
 /**

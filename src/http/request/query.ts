@@ -13,28 +13,28 @@ type Queried = Readonly<{ querystring: string }>;
 const acceptedValues = new WeakMap<z.ZodType, string>();
 
 /** An optional parameter. A refusal says that the value is not `accepted`, unless the schema itself has the words. */
-export function parameter<Schema extends z.ZodType>(description: string, schema: Schema, accepted = 'accepted here') {
+export function queryParam<Schema extends z.ZodType>(description: string, schema: Schema, accepted = 'accepted here') {
   const described = schema.optional().describe(description);
   acceptedValues.set(described, accepted);
   return described;
 }
 
-export const wholeNumber = (description: string, { min = 1, max }: { min?: number; max: number }) =>
-  parameter(description, z.int().min(min).max(max), `a whole number from ${min} to ${max}`);
+export const queryNumber = (description: string, { min = 1, max }: { min?: number; max: number }) =>
+  queryParam(description, z.int().min(min).max(max), `a whole number from ${min} to ${max}`);
 
-export const oneOf = <const Value extends string>(description: string, values: readonly [Value, ...Value[]]) =>
-  parameter(description, values.length === 1 ? z.literal(values[0]) : z.enum(values), `one of ${values.join(', ')}`);
+export const queryChoice = <const Value extends string>(description: string, values: readonly [Value, ...Value[]]) =>
+  queryParam(description, values.length === 1 ? z.literal(values[0]) : z.enum(values), `one of ${values.join(', ')}`);
 
 /** A time in whole unix seconds. Ten digits reach the year 2286. */
-export const unixTime = (description: string) =>
-  parameter(description, z.int().min(0).max(9_999_999_999), 'a time in whole unix seconds');
+export const queryTime = (description: string) =>
+  queryParam(description, z.int().min(0).max(9_999_999_999), 'a time in whole unix seconds');
 
 /** Longer than the name of any model. */
 const TEXT_MAX = 200;
 
 /** A text that PostgreSQL can compare, which stores no NUL. */
-export const plainText = (description: string) =>
-  parameter(
+export const queryText = (description: string) =>
+  queryParam(
     description,
     z
       .string()
@@ -43,13 +43,13 @@ export const plainText = (description: string) =>
     `a text of at most ${TEXT_MAX} characters without NUL`,
   );
 
-export const anyText = (description: string) => parameter(description, z.string());
+export const queryAnyText = (description: string) => queryParam(description, z.string());
 
-const innerOf = (schema: z.ZodType): z.ZodType =>
+const innerSchema = (schema: z.ZodType): z.ZodType =>
   schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
 
 /** Whether the parameter has members in brackets. */
-export const isDeepObject = (schema: z.ZodType): boolean => innerOf(schema) instanceof z.ZodRecord;
+export const isDeepObject = (schema: z.ZodType): boolean => innerSchema(schema) instanceof z.ZodRecord;
 
 export const isRequired = (schema: z.ZodType): boolean => !z.object({ value: schema }).safeParse({}).success;
 
@@ -80,7 +80,7 @@ export function demandSupportedQuery(
 }
 
 /** The names as `demandSupportedQuery` takes them: `metadata[]` stands for one parameter of each name in the brackets. */
-export const namesIn = (shape: QueryShape): string[] =>
+export const parameterNamesIn = (shape: QueryShape): string[] =>
   Object.entries(shape).map(([name, schema]) => (isDeepObject(schema) ? `${name}[]` : name));
 
 /** Reads the parameters of a shape. Throws `missing_parameter` or `invalid_value` for the first that is not accepted. */
@@ -88,7 +88,7 @@ export function queryReader<Shape extends QueryShape>(shape?: Shape): (ctx: Quer
   const parameters = Object.entries(shape ?? {}).map(([name, schema]) => ({
     name,
     schema,
-    isNumber: innerOf(schema) instanceof z.ZodNumber,
+    isNumber: innerSchema(schema) instanceof z.ZodNumber,
     isDeep: isDeepObject(schema),
   }));
   return (ctx) => {

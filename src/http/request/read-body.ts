@@ -102,7 +102,7 @@ async function unpackWithin(limits: JsonLimits, packed: readonly Buffer[], codin
     if (packedBytes <= HUGE_BYTES) await limits.beforeHuge?.();
     pieces = await unpackUpTo(limits, packed, coding, limits.maxBytes);
   }
-  if (!pieces) throw tooLarge('unpacked body', limits.maxBytes);
+  if (!pieces) throw bodyTooLarge('unpacked body', limits.maxBytes);
   limits.share.add(-packedBytes);
   return pieces;
 }
@@ -195,13 +195,13 @@ export async function receiveBody(
 ): Promise<void> {
   let left = maxBytes + extraBytes;
   const declared = Number(ctx.req.headers['content-length'] ?? 0);
-  if (declared > left) throw tooLarge(what, maxBytes);
+  if (declared > left) throw bodyTooLarge(what, maxBytes);
   const isReserved = declared > reservedFromBytes;
   if (isReserved) share.take(declared);
   if (ctx.get('expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
   await drainRequest(ctx.req, time, (chunk) => {
     left -= chunk.length;
-    if (left < 0) throw tooLarge(what, maxBytes);
+    if (left < 0) throw bodyTooLarge(what, maxBytes);
     if (!isReserved) share.take(chunk.length);
     take(chunk);
   });
@@ -267,7 +267,7 @@ const tooSlow = (): GatewayError =>
     message: `The body arrived too slowly: at least ${BYTES_PER_SECOND_MIN} bytes a second are expected.`,
   });
 
-export const tooLarge = (what: string, maxBytes: number): GatewayError =>
+export const bodyTooLarge = (what: string, maxBytes: number): GatewayError =>
   new GatewayError('payload_too_large', { message: `The ${what} must have at most ${maxBytes} bytes.` });
 
 const invalid = (message: string, cause?: unknown): GatewayError =>

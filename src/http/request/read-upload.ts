@@ -4,7 +4,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { AppContext } from '../context.ts';
 import { createFormParser } from './form-parser.ts';
 import { contentCodingOf } from './content-coding.ts';
-import { receiveBody, tooLarge, type BodyLimits } from './read-body.ts';
+import { receiveBody, bodyTooLarge, type BodyLimits } from './read-body.ts';
 
 /** How long an upload may take to arrive: 10 MB over a slow line, about 700 kbit/s. */
 export const UPLOAD_TIMEOUT_SECONDS = 120;
@@ -72,7 +72,7 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
       return {
         take: (chunk) => void chunks.push(chunk),
         cut() {
-          throw tooLarge('image', maxBytes);
+          throw bodyTooLarge('image', maxBytes);
         },
       };
     },

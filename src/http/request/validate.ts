@@ -11,7 +11,7 @@ export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   if (!issue) throw new GatewayError('invalid_value');
-  throw toRefusal(deepest(issue), body);
+  throw issueRefusal(deepest(issue), body);
 }
 
 /**
@@ -82,7 +82,7 @@ export const anyJson = z.custom<JsonValue>((value) => value !== undefined);
 
 type Issue = z.core.$ZodIssue;
 
-function toRefusal(issue: Issue, body: unknown): GatewayError {
+function issueRefusal(issue: Issue, body: unknown): GatewayError {
   if (issue.code === 'unrecognized_keys') {
     const param = dotted([...issue.path, issue.keys[0] ?? '']);
     return new GatewayError('unsupported_parameter', { param, message: `The field ${param} is not supported here.` });
@@ -117,11 +117,11 @@ const at = (body: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
     (value, key) =>
       typeof value === 'object' && value !== null
-        ? (Reflect.get(value, key) ?? Reflect.get(value, snakeCase(key)))
+        ? (Reflect.get(value, key) ?? Reflect.get(value, snakeCaseKey(key)))
         : undefined,
     body,
   );
 
 /** Google's clients may send a field under its snake_case name. */
-const snakeCase = (key: PropertyKey): string =>
+const snakeCaseKey = (key: PropertyKey): string =>
   String(key).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -18,9 +18,9 @@ import { json } from '../description.ts';
 import { toCsv } from '../response/csv.ts';
 import { createListCodec, pageQuery } from '../request/list-codec.ts';
 import { preferredType } from '../request/preferred-type.ts';
-import { parameter, plainText, unixTime } from '../request/query.ts';
+import { queryParam, queryText, queryTime } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
-import { anyScope, get, post, read } from './common-rows.ts';
+import { anyScope, getRow, postRow, readScope } from './common-rows.ts';
 
 type AccountDeps = Pick<Deps, 'config' | 'db'>;
 
@@ -30,7 +30,7 @@ const fileName = { 'Content-Disposition': 'Of a table: the name of its file.' };
 /** What a key may do and has left, and what the project spent. */
 export const accountRoutes = (deps: AccountDeps): Route[] => [
   endpoint({
-    ...get('/api/v1/key', anyScope),
+    ...getRow('/api/v1/key', anyScope),
     tag,
     summary: 'Read the key',
     description: 'What the key of the request may do and has left, at this moment.',
@@ -38,7 +38,7 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
     handler: (ctx) => showKey(deps, keyOf(ctx).keyId),
   }),
   endpoint({
-    ...post('/api/v1/key/rotate', anyScope),
+    ...postRow('/api/v1/key/rotate', anyScope),
     tag,
     summary: 'Rotate the key',
     description: 'Gives the key another secret. The previous one works for another day. At most ten times a day.',
@@ -64,7 +64,7 @@ async function rotateOwnKey(deps: AccountDeps, ctx: AppContext): Promise<z.input
   return { object: 'key', key_id: keyId, api_key: apiKey, previous_until: previousUntil };
 }
 
-const groups = parameter(
+const groups = queryParam(
   'Any of `day`, `model` and `key`, with commas; all if absent.',
   z
     .string()
@@ -77,7 +77,7 @@ const groups = parameter(
     }),
 );
 
-const timeZone = parameter(
+const timeZone = queryParam(
   'The time zone that cuts the days; UTC if absent.',
   z
     .string()
@@ -90,18 +90,18 @@ const timeZone = parameter(
 
 const usageRoute = (deps: AccountDeps): Route =>
   endpoint({
-    ...get('/api/v1/usage', read),
+    ...getRow('/api/v1/usage', readScope),
     isList: true,
     tag,
     summary: 'Add up the usage',
     description:
       "What the project's requests that ended in a range came to, exact at the time of the answer. With `Accept: text/csv` the rows are a table, without the total.",
     query: {
-      from: unixTime('30 days before `to` if absent.'),
-      to: unixTime('The end, not included; now if absent. At most 92 days after `from`.'),
+      from: queryTime('30 days before `to` if absent.'),
+      to: queryTime('The end, not included; now if absent. At most 92 days after `from`.'),
       group_by: groups,
       tz: timeZone,
-      key_id: plainText('Of this key.'),
+      key_id: queryText('Of this key.'),
     },
     answers: {
       200: { description: 'The sums.', content: { ...json(UsageSchema), 'text/csv': z.string() }, sometimes: fileName },
@@ -129,16 +129,16 @@ const codec = createListCodec('ledger', entryPosition);
 
 const ledgerRoute = (deps: AccountDeps): Route =>
   endpoint({
-    ...get('/api/v1/ledger', read),
+    ...getRow('/api/v1/ledger', readScope),
     isList: true,
     tag,
     summary: 'List the ledger',
     description: "What moved the project's credits, newest first. With `Accept: text/csv` a page is a table.",
     query: {
       ...pageQuery,
-      key_id: plainText('Of this key.'),
-      task_id: plainText('About this task.'),
-      request_id: plainText('About the chat with this `x-request-id`.'),
+      key_id: queryText('Of this key.'),
+      task_id: queryText('About this task.'),
+      request_id: queryText('About the chat with this `x-request-id`.'),
     },
     answers: {
       200: {
@@ -157,12 +157,12 @@ const ledgerRoute = (deps: AccountDeps): Route =>
       const list = codec.write(entries);
       if (!wantsTable(ctx)) return list;
       if (list.next_cursor !== null) linkNext(ctx, list.next_cursor);
-      return sendTable(ctx, 'ledger.csv', toCsv(ledgerColumns, entries.items));
+      return sendTable(ctx, 'ledger.csv', toCsv(ledgerCsvColumns, entries.items));
     },
   });
 
 /** The parts of tokens stand behind all others. */
-const ledgerColumns = LedgerEntrySchema.keyof().options.toSorted(
+const ledgerCsvColumns = LedgerEntrySchema.keyof().options.toSorted(
   (a, b) => Number(a in tokenParts) - Number(b in tokenParts),
 );
 

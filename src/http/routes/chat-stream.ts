@@ -63,7 +63,7 @@ async function sendLive(
     const writer = dialect.stream(begun.about);
     const streamed = await streamChat(
       deps,
-      { ...begun.input, render: (answered, broken) => ({ body: asEvents(dialect, begun, answered, broken) }) },
+      { ...begun.input, render: (answered, broken) => ({ body: answerEvents(dialect, begun, answered, broken) }) },
       {
         gone: events.gone,
         begins: (leftOut) => tellIgnored(ctx, ignoredFields(leftOut, dialect.words)),
@@ -92,7 +92,7 @@ async function sendBuffered(
 ): Promise<void> {
   const completed = await completeChat(deps, {
     ...begun.input,
-    render: (answered) => ({ body: asEvents(dialect, begun, answered, null) }),
+    render: (answered) => ({ body: answerEvents(dialect, begun, answered, null) }),
   });
   if (completed === 'replay') return sendStored(ctx, events, await storedNow(begun));
   tellCost(ctx, completed.answered);
@@ -101,7 +101,7 @@ async function sendBuffered(
 }
 
 /** A finished answer as all of its events, as replays send it. */
-function asEvents(
+function answerEvents(
   dialect: ChatDialect,
   { about }: BegunChat,
   answered: ChatAnswered,

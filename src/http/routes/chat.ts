@@ -14,12 +14,12 @@ import { sendJsonText } from '../request/json-text.ts';
 import { endpoint, type Route } from '../route.ts';
 import { streamAnswer } from './chat-stream.ts';
 import { chatAnswer, idempotencyKey } from './common-descriptions.ts';
-import { chat, postJson, postParts } from './common-rows.ts';
+import { chatScope, postJsonRow, postPartsRow } from './common-rows.ts';
 
 /** Chats in the words of OpenAI's chat completions: as the specification has them (§4.2), and for OpenAI's SDKs. */
 export const chatRoutes = (deps: ChatRouteDeps): Route[] => [
   endpoint({
-    ...postJson('/api/v1/chat/completions', chat),
+    ...postJsonRow('/api/v1/chat/completions', chatScope),
     ...completion,
     summary: 'Complete a chat',
     description: descriptionOf('`max_tokens` is 16 to 8,192.'),
@@ -27,7 +27,7 @@ export const chatRoutes = (deps: ChatRouteDeps): Route[] => [
     handler: answerOpenai(deps, () => ({ route: '/api/v1/chat/completions', isOfSpec: true, read: readOpenaiChat })),
   }),
   endpoint({
-    ...postParts('/v1/chat/completions', chat),
+    ...postPartsRow('/v1/chat/completions', chatScope),
     ...completion,
     summary: 'Complete a chat, for SDKs of OpenAI',
     description: descriptionOf('Any `max_tokens`: more than the model writes is lowered.'),

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../domain/json.ts';
 import { json, type DescribedAnswer, type Catalog, type Description, type Examples } from '../description.ts';
 import { exampleWith, firstOf } from '../openapi/model-examples.ts';
 import { EventText } from '../openapi/schemas/chat-completion.ts';
-import { wholeNumber } from '../request/query.ts';
+import { queryNumber } from '../request/query.ts';
 
 /** The headers of a read that a client may ask for again with `If-None-Match`. */
 const validated = { ETag: 'Send it as `If-None-Match`: the answer is 304 until the content changes.' };
@@ -43,8 +43,8 @@ export const modelInPath = (description: string, type: Model['type'] = 'chat') =
 });
 
 /** The parameter of the routes that can wait for the end of a task. */
-export const waitSeconds = (description = 'Seconds for which the answer is held until the task has ended.') =>
-  wholeNumber(description, { min: 0, max: 60 });
+export const waitParameter = (description = 'Seconds for which the answer is held until the task has ended.') =>
+  queryNumber(description, { min: 0, max: 60 });
 
 /** The header of an answer with `wait` about a task that has not ended. */
 export const notHeld = {
@@ -99,7 +99,7 @@ export const purchase: readonly ErrorCode[] = [
 ];
 
 /** The refusals of a request that waits for a provider. */
-export const answered: readonly ErrorCode[] = [
+export const providerErrors: readonly ErrorCode[] = [
   'content_policy_violation',
   'context_length_exceeded',
   'idempotency_result_gone',
@@ -131,7 +131,7 @@ export const waitsForPictures = (
 });
 
 /** The refusals of a route that answers itself, or waits for a task that it creates. */
-export const answersOrCreates: readonly ErrorCode[] = [...purchase, ...answered, ...created, 'task_canceled'];
+export const answersOrCreates: readonly ErrorCode[] = [...purchase, ...providerErrors, ...created, 'task_canceled'];
 
 /** A chat, which is answered whole or as a stream. */
 export const chatAnswer = (answer: z.ZodType) =>
@@ -145,7 +145,7 @@ export const chatAnswer = (answer: z.ZodType) =>
         sometimes: { ...costOfWhole, ...replayed, ...streamed },
       },
     },
-    errors: [...purchase, ...answered],
+    errors: [...purchase, ...providerErrors],
   }) as const;
 
 /** The example of a chat in the words of a dialect, for the first chat model. */

@@ -7,7 +7,7 @@ import { parseRange } from '../request/byte-range.ts';
 import type { AppContext } from '../context.ts';
 import type { Description } from '../description.ts';
 import { Bytes } from '../openapi/schemas/file.ts';
-import { anyText } from '../request/query.ts';
+import { queryAnyText } from '../request/query.ts';
 import { isNotModified } from '../response/etag.ts';
 import type { ByteRange } from '../../platform/files/file-store.ts';
 import type { HttpDeps, SignedFile } from '../http-deps.ts';
@@ -45,7 +45,7 @@ export function createDownloads(): Downloads {
     async send(ctx, file, { projectId, ...about }) {
       describe(ctx, file, about);
       ctx.status = 200;
-      if (isNotModified(ctx, etagOf(file))) {
+      if (isNotModified(ctx, fileEtag(file))) {
         ctx.status = 304;
         return;
       }
@@ -81,7 +81,7 @@ export const fileRoute = (
     description: 'Takes no key: the signature in the URL is the permission. Supports `Range`.',
     tag: 'Files',
     params: { id: z.string().describe('The id of the file.') },
-    query: { expires: anyText('Unix seconds.'), signature: anyText('Made by the gateway.') },
+    query: { expires: queryAnyText('Unix seconds.'), signature: queryAnyText('Made by the gateway.') },
     // Mail and chat programs add parameters of their own. The signature does not cover them.
     anyQuery: true,
     answers: fileAnswers,
@@ -107,7 +107,7 @@ function holdUntilClosed({ res }: AppContext, slot: Share): void {
   cutOffSlowReader(res);
 }
 
-const etagOf = (file: SignedFile): string => `"${file.sha256}"`;
+const fileEtag = (file: SignedFile): string => `"${file.sha256}"`;
 
 /** The types that a browser may display. Every other file is a download. */
 const shownTypes = new Set([
@@ -131,7 +131,7 @@ function describe(ctx: AppContext, file: SignedFile, { id, expires }: { id: stri
     'content-security-policy': "sandbox; default-src 'none'",
     'cross-origin-resource-policy': 'cross-origin',
     'accept-ranges': 'bytes',
-    etag: etagOf(file),
+    etag: fileEtag(file),
   });
 }
 
@@ -170,7 +170,7 @@ function wantedRange(ctx: AppContext, file: SignedFile): ByteRange | 'unsatisfia
   const header = ctx.get('range');
   const ifRange = ctx.get('if-range');
   // A date never matches, because the answer has no Last-Modified.
-  if (header === '' || (ifRange !== '' && ifRange !== etagOf(file))) return null;
+  if (header === '' || (ifRange !== '' && ifRange !== fileEtag(file))) return null;
   return parseRange(header, file.bytes);
 }
 

@@ -3,14 +3,14 @@ import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import type { Deps } from '../../deps.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { isOffered } from '../../domain/catalog/model-list.ts';
-import { isAllowed, namesOf } from '../../domain/catalog/model-names.ts';
+import { isAllowed, allNamesOf } from '../../domain/catalog/model-names.ts';
 import { creditValueOf } from '../../services/ledger/credit-value.ts';
 import { readFormerBilling } from '../../services/projects/former-billing.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
-import { plainText } from '../request/query.ts';
+import { queryText } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
-import { anyScope, get } from './common-rows.ts';
+import { anyScope, getRow } from './common-rows.ts';
 
 type FormerDeps = Pick<Deps, 'db' | 'config'> & { catalog: CatalogCache };
 
@@ -26,7 +26,7 @@ const tag = 'Account';
 export const formerGatewayRoutes = (deps: FormerDeps): Route[] => [
   ...['/dashboard/billing/subscription', '/v1/dashboard/billing/subscription'].map((path) =>
     endpoint({
-      ...get(path, anyScope),
+      ...getRow(path, anyScope),
       tag,
       summary: 'Read the limit of the key, for clients of one-api and new-api',
       answers: { 200: { description: 'Used and left together, in US dollars.', content: json(Subscription) } },
@@ -46,10 +46,10 @@ export const formerGatewayRoutes = (deps: FormerDeps): Route[] => [
   ),
   ...['/dashboard/billing/usage', '/v1/dashboard/billing/usage'].map((path) =>
     endpoint({
-      ...get(path, anyScope),
+      ...getRow(path, anyScope),
       tag,
       summary: 'Read what the key has spent, for clients of one-api and new-api',
-      query: { start_date: plainText('Changes nothing.'), end_date: plainText('Changes nothing.') },
+      query: { start_date: queryText('Changes nothing.'), end_date: queryText('Changes nothing.') },
       answers: { 200: { description: 'Spent over the life of the key, in US cents.', content: json(Spent) } },
       async handler(ctx) {
         const { usedUsd } = await readFormerBilling(deps, keyOf(ctx).keyId);
@@ -59,7 +59,7 @@ export const formerGatewayRoutes = (deps: FormerDeps): Route[] => [
   ),
   ...['/api/usage/token', '/api/usage/token/'].map((path) => tokenUsage(deps, path)),
   endpoint({
-    ...get('/key/info', anyScope),
+    ...getRow('/key/info', anyScope),
     tag,
     summary: 'Read the key of the request, for clients of LiteLLM',
     answers: { 200: { description: 'The key.', content: json(KeyInfo) } },
@@ -67,7 +67,7 @@ export const formerGatewayRoutes = (deps: FormerDeps): Route[] => [
   }),
   ...['/model/info', '/v1/model/info'].map((path) =>
     endpoint({
-      ...get(path, anyScope),
+      ...getRow(path, anyScope),
       isList: true,
       tag: 'Models',
       summary: 'List the models with their prices, for clients of LiteLLM',
@@ -86,7 +86,7 @@ const Subscription = z.object({
   access_until: z.int(),
 });
 const Spent = z.object({ object: z.literal('list'), total_usage: z.number() });
-const TokenUsage = z.object({
+const QuotaUsage = z.object({
   code: z.literal(true),
   message: z.literal('ok'),
   data: z.object({
@@ -137,11 +137,11 @@ const ModelInfos = z.object({
 
 const tokenUsage = (deps: FormerDeps, path: string): Route =>
   endpoint({
-    ...get(path, anyScope),
+    ...getRow(path, anyScope),
     ...(path.endsWith('/') && { id: 'get_api_usage_token_with_slash' }),
     tag,
     summary: 'Read what the key has used and has left, for clients of new-api',
-    answers: { 200: { description: 'In its quota: 500,000 are a US dollar.', content: json(TokenUsage) } },
+    answers: { 200: { description: 'In its quota: 500,000 are a US dollar.', content: json(QuotaUsage) } },
     async handler(ctx) {
       const { facts, usedUsd, leftUsd, isUnlimited } = await readFormerBilling(deps, keyOf(ctx).keyId);
       const quotaOf = (usd: number): number => Math.floor(Number((usd * quotaPerUsd).toFixed(3)));
@@ -192,7 +192,7 @@ async function listModelInfos(deps: FormerDeps, ctx: AppContext): Promise<z.inpu
 }
 
 /** A chat model is found by its aliases, too. */
-const namesIn = (entry: CatalogEntry): string[] => (entry.model.type === 'chat' ? namesOf(entry) : [entry.model.id]);
+const namesIn = (entry: CatalogEntry): string[] => (entry.model.type === 'chat' ? allNamesOf(entry) : [entry.model.id]);
 
 function modelInfo(
   { model, private: hidden }: CatalogEntry,

@@ -13,8 +13,8 @@ import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields
 import { sendJsonText } from '../request/json-text.ts';
 import { endpoint, type Route } from '../route.ts';
 import { idempotencyKey, ignored, modelInPath, waitsForPictures } from './common-descriptions.ts';
-import { media, postJson, postParts } from './common-rows.ts';
-import { formatOf, formatQuery, jsonFormats, type GeminiMount } from './gemini.ts';
+import { mediaScope, postJsonRow, postPartsRow } from './common-rows.ts';
+import { geminiFormatOf, formatQuery, jsonFormats, type GeminiMount } from './gemini.ts';
 import type { AnswerPictures } from './picture-answers.ts';
 
 /**
@@ -23,7 +23,7 @@ import type { AnswerPictures } from './picture-answers.ts';
  */
 export const predictRoute = (answerPictures: AnswerPictures, { prefix, isV1 }: GeminiMount): Route =>
   endpoint({
-    ...(isV1 ? postParts : postJson)(`${prefix}/models/:model\\:predict`, media),
+    ...(isV1 ? postPartsRow : postJsonRow)(`${prefix}/models/:model\\:predict`, mediaScope),
     dialect: 'gemini',
     isCreate: true,
     summary: 'Generate pictures as Imagen does',
@@ -37,7 +37,7 @@ export const predictRoute = (answerPictures: AnswerPictures, { prefix, isV1 }: G
       exampleWith(firstOf(catalog, 'image'), 'A picture', () => ({ instances: [{ prompt: 'A red fox in the snow' }] })),
     ...waitsForPictures(Predictions, isV1 ? ignored : {}),
     async handler(ctx, query) {
-      formatOf(query);
+      geminiFormatOf(query);
       const body = ctx.request.body ?? {};
       const request = readPredict(body, isV1 ? readingOf(ctx) : strictly);
       const text = await answerPictures(ctx, {

@@ -17,7 +17,7 @@ import { sendJsonText } from '../request/json-text.ts';
 import { geminiCountRequest, geminiRequest, v1GeminiRequest } from '../openapi/gemini-bodies.ts';
 import { EventText } from '../openapi/schemas/chat-completion.ts';
 import { GeminiResponse, GeminiResponses, GeminiTokens } from '../openapi/schemas/gemini-response.ts';
-import { anyText, parameter, type QueryOf } from '../request/query.ts';
+import { queryAnyText, queryParam, type QueryOf } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { storedEvents, streamAnswer } from './chat-stream.ts';
@@ -34,7 +34,7 @@ import {
   replayed,
   streamed,
 } from './common-descriptions.ts';
-import { chat, chatOrMedia, postJson, postParts } from './common-rows.ts';
+import { chatScope, chatOrMediaScope, postJsonRow, postPartsRow } from './common-rows.ts';
 import { countTokensRoute } from './count-tokens.ts';
 import type { AnswerPictures } from './picture-answers.ts';
 
@@ -59,7 +59,7 @@ const content =
 
 const generation = ({ prefix, isV1 }: GeminiMount, action: string) =>
   ({
-    ...(isV1 ? postParts : postJson)(`${prefix}/models/:model\\:${action}`, chatOrMedia),
+    ...(isV1 ? postPartsRow : postJsonRow)(`${prefix}/models/:model\\:${action}`, chatOrMediaScope),
     dialect: 'gemini',
     rate: 'in_handler',
     tag: 'Gemini',
@@ -93,7 +93,7 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
         },
       },
       async handler(ctx, query) {
-        formatOf(query);
+        geminiFormatOf(query);
         sendJsonText(ctx, await answer(ctx));
       },
     }),
@@ -110,7 +110,7 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
         },
       },
       async handler(ctx, query) {
-        const framing = formatOf(query, streamFormats) === 'sse' ? asEvents : asJsonArray;
+        const framing = geminiFormatOf(query, streamFormats) === 'sse' ? asEvents : asJsonArray;
         const model = ctx.params['model'] ?? '';
         const entry = await findNamed(deps.catalog, model);
         if (entry?.model.type === 'chat' && (mount.isV1 || entry.model.parameters.stream === true)) {
@@ -134,7 +134,7 @@ export const geminiCountRoute = (deps: ChatRouteDeps, prefix: string): Route => 
     write: (tokens) => ({ totalTokens: tokens, promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }] }),
   });
   return endpoint({
-    ...postParts(`${prefix}/models/:model\\:countTokens`, chat),
+    ...postPartsRow(`${prefix}/models/:model\\:countTokens`, chatScope),
     dialect: 'gemini',
     ...counting,
     tag: 'Gemini',
@@ -145,7 +145,7 @@ export const geminiCountRoute = (deps: ChatRouteDeps, prefix: string): Route => 
     examples: question(() => contents),
     answers: { 200: { description: 'The count.', content: json(GeminiTokens) } },
     handler(ctx, query) {
-      formatOf(query);
+      geminiFormatOf(query);
       return count(ctx);
     },
   });
@@ -160,13 +160,13 @@ const streamFormats = [...jsonFormats, 'sse'];
  * indented, which is taken and has no effect.
  */
 export function formatQuery(formats: readonly string[]) {
-  const format = parameter('The format of the answer.', z.string().meta({ enum: [...formats] }));
-  const prettyPrint = anyText('Has no effect.');
+  const format = queryParam('The format of the answer.', z.string().meta({ enum: [...formats] }));
+  const prettyPrint = queryAnyText('Has no effect.');
   return { alt: format, $alt: format, prettyPrint, $prettyPrint: prettyPrint };
 }
 
 /** The format that the client wants, before anything is bought. Throws `invalid_value` for one that the route does not write. */
-export function formatOf({ alt, $alt }: QueryOf<ReturnType<typeof formatQuery>>, formats = jsonFormats): string {
+export function geminiFormatOf({ alt, $alt }: QueryOf<ReturnType<typeof formatQuery>>, formats = jsonFormats): string {
   const [format = 'json', other = format] = [alt, $alt].filter((name) => name !== undefined);
   if (formats.includes(format) && other === format) return format;
   const message = formats.includes(format)

@@ -20,7 +20,7 @@ import { exampleWith, firstOf } from '../openapi/model-examples.ts';
 import { LegacyCreated, LegacyResult, LegacyVideoStatus, LegacyWorkflowStatus } from '../openapi/schemas/legacy.ts';
 import { endpoint, type Route } from '../route.ts';
 import { created, idempotencyKey, purchase, replayed, versioned } from './common-descriptions.ts';
-import { get, media, ownTask, postJson } from './common-rows.ts';
+import { getRow, mediaScope, ownTaskScope, postJsonRow } from './common-rows.ts';
 import { createTask } from './media.ts';
 
 type LegacyDeps = CreateDeps & Pick<Deps, 'taskAnswers' | 'taskReader'>;
@@ -58,7 +58,7 @@ const pictureStatus = {
 /** The routes for clients of the former platform (spec §4.6). The three reads accept a task of either type, created on any route. */
 export const legacyRoutes = (deps: LegacyDeps): Route[] => [
   endpoint({
-    ...postJson(createPath, media),
+    ...postJsonRow(createPath, mediaScope),
     ...legacy,
     isCreate: true,
     summary: 'Create a picture or a video',
@@ -104,7 +104,7 @@ function readRoute<Answer extends z.ZodType<object, object>>(
 ): Route {
   const form: TaskForm = { name: present.name, present: (task) => present(toLegacyTask(deps, task)) };
   return endpoint({
-    ...get(path, ownTask),
+    ...getRow(path, ownTaskScope),
     ...legacy,
     ...row,
     description: 'Of a task of either type, created on any route.',

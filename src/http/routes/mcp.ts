@@ -4,7 +4,7 @@ import { demandAllowedOrigin } from '../middleware/allowed-origin.ts';
 import type { McpDeps } from '../mcp/tools.ts';
 import { EventText } from '../openapi/schemas/chat-completion.ts';
 import { endpoint, type Route } from '../route.ts';
-import { anyScope, postJson } from './common-rows.ts';
+import { anyScope, postJsonRow } from './common-rows.ts';
 
 const Message = z
   .looseObject({
@@ -25,7 +25,7 @@ const Reply = z
  */
 export const mcpRoute = (deps: McpDeps & { config: { http: Config['http'] } }): Route =>
   endpoint({
-    ...postJson('/mcp', anyScope),
+    ...postJsonRow('/mcp', anyScope),
     dialect: 'mcp',
     body: 'json_with_parts',
     beforeAuth: [demandAllowedOrigin(deps.config.http)],

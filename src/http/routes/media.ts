@@ -11,8 +11,8 @@ import { modelExamples } from '../openapi/model-examples.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { createFailed } from '../middleware/answer-errors.ts';
 import { endpoint, type Route } from '../route.ts';
-import { created, idempotencyKey, notHeld, purchase, replayed, waitSeconds } from './common-descriptions.ts';
-import { media, postJson } from './common-rows.ts';
+import { created, idempotencyKey, notHeld, purchase, replayed, waitParameter } from './common-descriptions.ts';
+import { mediaScope, postJsonRow } from './common-rows.ts';
 import { waitForEnd, type WaitDeps } from './wait-for-end.ts';
 
 type MediaDeps = CreateDeps & WaitDeps;
@@ -27,7 +27,7 @@ const polled = { Location: 'The path to poll.' };
 
 const createRoute = (deps: MediaDeps, type: TaskType, path: string): Route =>
   endpoint({
-    ...postJson(path, media),
+    ...postJsonRow(path, mediaScope),
     isCreate: true,
     summary: type === 'image' ? 'Create a picture' : 'Create a video',
     description: [
@@ -36,7 +36,7 @@ const createRoute = (deps: MediaDeps, type: TaskType, path: string): Route =>
       'Choose a `model`: the fields depend on it.',
     ].join('\n\n'),
     tag: type === 'image' ? 'Images' : 'Videos',
-    query: { wait: waitSeconds() },
+    query: { wait: waitParameter() },
     headers: idempotencyKey,
     accepts: {
       'application/json': ({ catalog, named, limits: { imageDeadlineSeconds, videoDeadlineSeconds } }) =>

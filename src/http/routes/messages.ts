@@ -9,10 +9,10 @@ import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.
 import { streamAnswer } from './chat-stream.ts';
 import { AnthropicMessage, TokenCount } from '../openapi/schemas/anthropic-message.ts';
 import { sendJsonText } from '../request/json-text.ts';
-import { anyText, headerText } from '../request/query.ts';
+import { queryAnyText, headerText } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
 import { chatAnswer, counting, idempotencyKey, question, questionText } from './common-descriptions.ts';
-import { chat, postParts } from './common-rows.ts';
+import { chatScope, postPartsRow } from './common-rows.ts';
 import { countTokensRoute } from './count-tokens.ts';
 
 const dialect: ChatDialect = {
@@ -27,7 +27,7 @@ const dialect: ChatDialect = {
 };
 
 const messages = [{ role: 'user', content: questionText }];
-const version = {
+const versionHeader = {
   // An empty header is an absent one.
   'anthropic-version': z
     .string()
@@ -36,10 +36,10 @@ const version = {
 };
 const post = (path: string) =>
   ({
-    ...postParts(path, chat),
+    ...postPartsRow(path, chatScope),
     dialect: 'anthropic',
     // What the SDKs send with their `beta` methods.
-    query: { beta: anyText('Has no effect.') },
+    query: { beta: queryAnyText('Has no effect.') },
   }) as const;
 
 /** The Messages API, as Anthropic's SDKs call it. */
@@ -49,11 +49,11 @@ export const messageRoutes = (deps: ChatRouteDeps): Route[] => [
     ...chatAnswer(AnthropicMessage),
     summary: 'Create a message, for SDKs of Anthropic',
     description: 'The Messages API, for every chat model.',
-    headers: { ...version, ...idempotencyKey },
+    headers: { ...versionHeader, ...idempotencyKey },
     accepts: { 'application/json': MessagesBody.meta({ id: 'MessagesRequest' }) },
     examples: question((model) => ({ model, max_tokens: 1_024, messages })),
     async handler(ctx) {
-      demandVersion(ctx);
+      demandAnthropicVersion(ctx);
       if (ctx.request.body?.['stream'] === true) return streamAnswer(deps, ctx, dialect);
       sendJsonText(ctx, await answerChat(deps, ctx, dialect));
     },
@@ -62,13 +62,13 @@ export const messageRoutes = (deps: ChatRouteDeps): Route[] => [
     ...post('/v1/messages/count_tokens'),
     ...counting,
     summary: 'Count the tokens of a message',
-    headers: version,
+    headers: versionHeader,
     accepts: { 'application/json': CountBody.meta({ id: 'CountRequest' }) },
     examples: question((model) => ({ model, messages })),
     answers: { 200: { description: 'The count.', content: json(TokenCount) } },
     handler: countTokensRoute<z.input<typeof TokenCount>>(deps, {
       read(ctx, body, reading) {
-        demandVersion(ctx);
+        demandAnthropicVersion(ctx);
         return readTokenCount(body, reading);
       },
       words: anthropicWords,
@@ -81,5 +81,5 @@ export const messageRoutes = (deps: ChatRouteDeps): Route[] => [
  * Every version of Anthropic's API is answered in one shape: the members of the later versions are added to those of the first. What a
  * client switches on with `anthropic-beta` shows in fields of the body; the names that change nothing but the answer go to Anthropic itself.
  */
-const demandVersion = (ctx: AppContext) =>
+const demandAnthropicVersion = (ctx: AppContext) =>
   headerText(ctx, 'anthropic-version', /^20\d\d-\d\d-\d\d$/, 'a date such as 2023-06-01');

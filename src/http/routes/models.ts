@@ -21,7 +21,7 @@ import { answerCoded, perCatalog, renderCoded, renderJson, type CodedBody } from
 import { endpoint, type Route } from '../route.ts';
 import { vendorOf } from '../vendor.ts';
 import { modelInPath, versioned } from './common-descriptions.ts';
-import { anyScope, get } from './common-rows.ts';
+import { anyScope, getRow } from './common-rows.ts';
 
 interface ModelDeps {
   catalog: CatalogCache;
@@ -30,17 +30,17 @@ interface ModelDeps {
 /** The models in the platform's own form (spec §4.1). */
 export const modelRoutes = (deps: ModelDeps): Route[] => [
   endpoint({
-    ...get('/api/v1/models', anyScope),
+    ...getRow('/api/v1/models', anyScope),
     isList: true,
     summary: 'List the models',
     description:
       'Active models that the key may use, with their types, prices and parameters. `Accept-Encoding` may name `br`, `zstd` or `gzip`.',
     tag: 'Models',
     answers: versioned('The models.', json(ModelList)),
-    handler: listModels(deps),
+    handler: modelListHandler(deps),
   }),
   endpoint({
-    ...get('/api/v1/models/:model', anyScope),
+    ...getRow('/api/v1/models/:model', anyScope),
     summary: 'Read a model',
     tag: 'Models',
     ...modelInPath('The id of a model.'),
@@ -56,7 +56,7 @@ const formOfVendor = ({ req }: AppContext): ModelForm => vendorForms[vendorOf(re
 /** The models under `/v1` in the form of the vendor whose SDK asks. A model is shown by every name that a request may have. */
 export const vendorModelRoutes = (deps: ModelDeps): Route[] => [
   endpoint({
-    ...get('/v1/models', anyScope),
+    ...getRow('/v1/models', anyScope),
     isList: true,
     dialectBy: vendorOf,
     summary: "List the models, in the shape of the client's vendor",
@@ -64,10 +64,10 @@ export const vendorModelRoutes = (deps: ModelDeps): Route[] => [
     tag: 'Models',
     query: vendorPages,
     answers: versioned('The models.', json(VendorModels)),
-    handler: listModels(deps, formOfVendor),
+    handler: modelListHandler(deps, formOfVendor),
   }),
   endpoint({
-    ...get('/v1/models/:model', anyScope),
+    ...getRow('/v1/models/:model', anyScope),
     dialectBy: vendorOf,
     summary: "Read a model, in the shape of the client's vendor",
     tag: 'Models',
@@ -86,7 +86,7 @@ export const geminiModelRoutes = (
   const show = showModel(deps, () => geminiModels, { allAliases });
   return [
     endpoint({
-      ...get(`${prefix}/models`, anyScope),
+      ...getRow(`${prefix}/models`, anyScope),
       dialect: 'gemini',
       isList: true,
       summary: 'List the models, for SDKs of Google',
@@ -94,10 +94,10 @@ export const geminiModelRoutes = (
       tag: 'Gemini',
       query: geminiPages,
       answers: versioned('The models.', json(GeminiModels)),
-      handler: listModels(deps, () => geminiModels),
+      handler: modelListHandler(deps, () => geminiModels),
     }),
     endpoint({
-      ...get(`${prefix}/models/:model`, anyScope),
+      ...getRow(`${prefix}/models/:model`, anyScope),
       dialect: 'gemini',
       summary: 'Read a model, for SDKs of Google',
       tag: 'Gemini',
@@ -124,7 +124,7 @@ const dayMs = 86_400_000;
  * A list is serialised once per catalog, allowlist and page, and compressed once if it is the whole list. Each representation has an ETag of
  * its own.
  */
-const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels) => {
+const modelListHandler = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels) => {
   const rendered = perCatalog(() => new LRUCache<string, CodedBody>({ max: renderedMax }));
   return async (ctx: AppContext, query: ModelQuery): Promise<void> => {
     const form = formOf(ctx);

@@ -19,7 +19,7 @@ import { exampleWith, examplePicture, firstOf } from '../openapi/model-examples.
 import { OpenaiImages } from '../openapi/schemas/openai-images.ts';
 import { endpoint, type Route } from '../route.ts';
 import { idempotencyKey, ignored, replayed, waitsForPictures } from './common-descriptions.ts';
-import { media, postParts } from './common-rows.ts';
+import { mediaScope, postPartsRow } from './common-rows.ts';
 import type { AnswerPictures } from './picture-answers.ts';
 
 const waiting = waitsForPictures(OpenaiImages, ignored);
@@ -45,7 +45,7 @@ const EditRequest = OpenaiEditBody.extend({ prompt: Prompt }).meta({ id: 'Openai
 /** Pictures for OpenAI's SDKs: 200 with the pictures, or 504 with the id of a task that takes longer. */
 export const openaiImageRoutes = (answerPictures: AnswerPictures): Route[] => [
   endpoint({
-    ...postParts('/v1/images/generations', media),
+    ...postPartsRow('/v1/images/generations', mediaScope),
     ...pictures,
     summary: 'Generate pictures, for SDKs of OpenAI',
     description:
@@ -56,7 +56,7 @@ export const openaiImageRoutes = (answerPictures: AnswerPictures): Route[] => [
     handler: answerImages(answerPictures, '/v1/images/generations', readOpenaiImage),
   }),
   endpoint({
-    ...postParts('/v1/images/edits', media),
+    ...postPartsRow('/v1/images/edits', mediaScope),
     ...pictures,
     body: 'json_or_form',
     summary: 'Edit pictures, for SDKs of OpenAI',

@@ -22,10 +22,10 @@ import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields
 import { Prompt, VideoForm } from '../openapi/media-forms.ts';
 import { exampleWith, firstOf } from '../openapi/model-examples.ts';
 import { DeletedVideo, OpenaiVideo, OpenaiVideos } from '../openapi/schemas/openai-videos.ts';
-import { anyText, oneOf, wholeNumber } from '../request/query.ts';
+import { queryAnyText, queryChoice, queryNumber } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
 import { created, idempotencyKey, ignored, purchase, replayed, versioned } from './common-descriptions.ts';
-import { get, media, ownTask, postParts, read } from './common-rows.ts';
+import { getRow, mediaScope, ownTaskScope, postPartsRow, readScope } from './common-rows.ts';
 import { fileAnswers, type Downloads } from './files.ts';
 import { createTask } from './media.ts';
 
@@ -44,7 +44,7 @@ export const openaiVideoRoutes = (deps: VideoDeps, downloads: Downloads): Route[
   createVideoRoute(deps),
   listVideosRoute(deps),
   endpoint({
-    ...get(path, ownTask),
+    ...getRow(path, ownTaskScope),
     ...video,
     summary: 'Read a video, for SDKs of OpenAI',
     answers: versioned('The video.', json(OpenaiVideo)),
@@ -54,7 +54,7 @@ export const openaiVideoRoutes = (deps: VideoDeps, downloads: Downloads): Route[
     },
   }),
   endpoint({
-    ...get(path, media),
+    ...getRow(path, mediaScope),
     ...video,
     method: 'DELETE',
     summary: 'Delete a video, for SDKs of OpenAI',
@@ -72,7 +72,7 @@ export const openaiVideoRoutes = (deps: VideoDeps, downloads: Downloads): Route[
 
 const createVideoRoute = (deps: VideoDeps): Route =>
   endpoint({
-    ...postParts(route, media),
+    ...postPartsRow(route, mediaScope),
     body: 'json_or_form',
     isCreate: true,
     summary: 'Create a video, for SDKs of OpenAI',
@@ -115,17 +115,17 @@ const videoForm: TaskForm = {
 
 const listVideosRoute = (deps: VideoDeps): Route =>
   endpoint({
-    ...get(route, read),
+    ...getRow(route, readScope),
     isList: true,
     summary: 'List videos, for SDKs of OpenAI',
     tag: 'Videos',
     query: {
-      limit: wholeNumber(
+      limit: queryNumber(
         'The most videos; 20 if absent. A page of large videos has fewer: `has_more` tells whether there are others.',
         { max: 100 },
       ),
-      after: anyText('The `last_id` of the page before.'),
-      order: oneOf('`desc`, the newest first, if absent.', ['asc', 'desc']),
+      after: queryAnyText('The `last_id` of the page before.'),
+      order: queryChoice('`desc`, the newest first, if absent.', ['asc', 'desc']),
     },
     answers: { 200: { description: 'The videos.', content: json(OpenaiVideos) } },
     async handler(ctx, { limit = 20, after, order }) {
@@ -142,11 +142,11 @@ const listVideosRoute = (deps: VideoDeps): Route =>
 /** The stored clip, whole or one range of it. */
 const contentRoute = (deps: VideoDeps, downloads: Downloads): Route =>
   endpoint({
-    ...get(`${path}/content`, ownTask),
+    ...getRow(`${path}/content`, ownTaskScope),
     ...video,
     summary: 'Download a video, for SDKs of OpenAI',
     description: 'Supports `Range`.',
-    query: { variant: oneOf('Only `video`.', ['video']) },
+    query: { variant: queryChoice('Only `video`.', ['video']) },
     answers: fileAnswers,
     errors: ['task_not_found', 'file_not_found', 'task_content_erased'],
     async handler(ctx) {

@@ -12,7 +12,7 @@ import { OpenaiResponse, ResponseTokens } from '../openapi/schemas/openai-respon
 import { sendJsonText } from '../request/json-text.ts';
 import { endpoint, type Route } from '../route.ts';
 import { chatAnswer, counting, idempotencyKey, question, questionText } from './common-descriptions.ts';
-import { chat, postParts } from './common-rows.ts';
+import { chatScope, postPartsRow } from './common-rows.ts';
 import { countTokensRoute } from './count-tokens.ts';
 
 const Request = ResponsesBody.meta({ id: 'ResponsesRequest' });
@@ -24,7 +24,7 @@ const body = {
 /** The Responses API, as OpenAI's SDKs call it (https://platform.openai.com/docs/api-reference/responses, read 2026-11-26). Nothing is stored. */
 export const responseRoutes = (deps: ChatRouteDeps): Route[] => [
   endpoint({
-    ...postParts('/v1/responses', chat),
+    ...postPartsRow('/v1/responses', chatScope),
     ...body,
     ...chatAnswer(OpenaiResponse),
     headers: idempotencyKey,
@@ -39,7 +39,7 @@ export const responseRoutes = (deps: ChatRouteDeps): Route[] => [
     },
   }),
   endpoint({
-    ...postParts('/v1/responses/input_tokens', chat),
+    ...postPartsRow('/v1/responses/input_tokens', chatScope),
     ...body,
     ...counting,
     summary: 'Count the tokens of a response',

@@ -3,7 +3,7 @@ import { listRuns, presentRun, requestScheduledJob } from '../../services/schedu
 import { GatewayError } from '../../domain/errors.ts';
 import { scheduledJobNames, type ScheduledJobName } from '../../domain/tasks/scheduled-job.ts';
 import type { AppMiddleware } from '../context.ts';
-import { queryReader, wholeNumber } from '../request/query.ts';
+import { queryReader, queryNumber } from '../request/query.ts';
 import type { Route } from '../route.ts';
 
 /** The internal endpoints of spec §4.8, for an external scheduler with a job token. At most `callsMax` of them are answered at a time. */
@@ -68,7 +68,7 @@ const startScheduledJob =
     ctx.body = { ...presentRun(run), ran: true };
   };
 
-const runsQuery = { limit: wholeNumber('The most runs; 50 if absent.', { max: 100 }) };
+const runsQuery = { limit: queryNumber('The most runs; 50 if absent.', { max: 100 }) };
 const readRunsQuery = queryReader(runsQuery);
 
 /** `GET /api/internal/jobs/scheduled-maintenance?limit=`: the latest runs, newest first; 1 to 100 of them, 50 by default. */

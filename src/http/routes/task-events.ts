@@ -10,7 +10,7 @@ import type { Description, Tag } from '../description.ts';
 import { EventText } from '../openapi/schemas/chat-completion.ts';
 import { EventStream } from '../response/event-stream.ts';
 import { endpoint, type Route } from '../route.ts';
-import { get, ownTask } from './common-rows.ts';
+import { getRow, ownTaskScope } from './common-rows.ts';
 import type { WaitDeps } from './wait-for-end.ts';
 
 type EventDeps = WaitDeps & Pick<Deps, 'db' | 'urls'>;
@@ -28,7 +28,7 @@ export const taskEventsRoute = (
   { path, ...row }: { path: string; params: Description['params']; tag: Tag },
 ): Route =>
   endpoint({
-    ...get(path, ownTask),
+    ...getRow(path, ownTaskScope),
     ...row,
     summary: 'Follow a task',
     description:

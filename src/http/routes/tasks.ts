@@ -17,10 +17,10 @@ import { requestedTask, keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
 import { answerRepresentation } from '../response/etag.ts';
 import { createListCodec, pageQuery } from '../request/list-codec.ts';
-import { oneOf, parameter, plainText, unixTime } from '../request/query.ts';
+import { queryChoice, queryParam, queryText, queryTime } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
-import { notHeld, versioned, waitSeconds } from './common-descriptions.ts';
-import { get, media, ownTask, post, read } from './common-rows.ts';
+import { notHeld, versioned, waitParameter } from './common-descriptions.ts';
+import { getRow, mediaScope, ownTaskScope, postRow, readScope } from './common-rows.ts';
 import { taskEventsRoute } from './task-events.ts';
 import { waitForEnd, type WaitDeps } from './wait-for-end.ts';
 
@@ -43,7 +43,7 @@ export const taskRoutes = (deps: TaskDeps): Route[] => [
   listDeliveriesRoute(deps),
   listAttemptsRoute(deps),
   endpoint({
-    ...post(`${path}/cancel`, media),
+    ...postRow(`${path}/cancel`, mediaScope),
     params,
     tag,
     summary: 'Cancel a task',
@@ -53,7 +53,7 @@ export const taskRoutes = (deps: TaskDeps): Route[] => [
     handler: async (ctx) => presentTask(deps, await cancelTask(deps, await taskOf(deps, ctx))),
   }),
   endpoint({
-    ...post(`${path}/callback/redeliver`, media),
+    ...postRow(`${path}/callback/redeliver`, mediaScope),
     params,
     tag,
     summary: 'Send the callback again',
@@ -72,23 +72,23 @@ const tasks = createListCodec('tasks', timePosition);
 
 const listTasksRoute = (deps: TaskDeps): Route =>
   endpoint({
-    ...get('/api/v1/tasks', read),
+    ...getRow('/api/v1/tasks', readScope),
     isList: true,
     tag,
     summary: 'List tasks',
     description: "The tasks of the key's project, newest first.",
     query: {
       ...pageQuery,
-      status: oneOf('With this status.', taskStatuses),
-      type: oneOf('Of this type.', taskTypes),
-      model: plainText('Of this model.'),
-      key_id: plainText('Created with this key.'),
-      metadata: parameter(
+      status: queryChoice('With this status.', taskStatuses),
+      type: queryChoice('Of this type.', taskTypes),
+      model: queryText('Of this model.'),
+      key_id: queryText('Created with this key.'),
+      metadata: queryParam(
         'Whose metadata has these values under these names: `metadata[order]=7`.',
         z.record(z.string().min(1).max(metadataLimits.keyCharactersMax), z.string()),
       ),
-      created_after: unixTime('Created at this time or later.'),
-      created_before: unixTime('Created before this time.'),
+      created_after: queryTime('Created at this time or later.'),
+      created_before: queryTime('Created before this time.'),
     },
     answers: { 200: { description: 'A page of tasks.', content: json(TaskList) } },
     async handler(ctx, query) {
@@ -109,12 +109,12 @@ const listTasksRoute = (deps: TaskDeps): Route =>
 const showTask = (deps: TaskDeps): Route => {
   const form: TaskForm = { name: 'task', present: (task) => presentTask(deps, task) };
   return endpoint({
-    ...get(path, ownTask),
+    ...getRow(path, ownTaskScope),
     params,
     tag,
     summary: 'Read a task',
     description: 'Poll until `status` is `succeeded`, `failed` or `canceled`, or `wait` for it.',
-    query: { wait: waitSeconds() },
+    query: { wait: waitParameter() },
     answers: versioned('The task.', json(Task), { sometimes: notHeld }),
     errors: ['task_not_found'],
     async handler(ctx, { wait }) {
@@ -126,7 +126,7 @@ const showTask = (deps: TaskDeps): Route => {
 
 const deleteTaskRoute = (deps: TaskDeps): Route =>
   endpoint({
-    ...get(path, media),
+    ...getRow(path, mediaScope),
     method: 'DELETE',
     params,
     tag,
@@ -146,7 +146,7 @@ const deliveries = createListCodec('deliveries', timePosition);
 
 const listDeliveriesRoute = (deps: TaskDeps): Route =>
   endpoint({
-    ...get(`${path}/deliveries`, ownTask),
+    ...getRow(`${path}/deliveries`, ownTaskScope),
     params,
     isList: true,
     tag,
@@ -164,7 +164,7 @@ const listDeliveriesRoute = (deps: TaskDeps): Route =>
 
 const listAttemptsRoute = (deps: TaskDeps): Route =>
   endpoint({
-    ...get(`${path}/attempts`, ownTask),
+    ...getRow(`${path}/attempts`, ownTaskScope),
     params,
     isList: true,
     tag,

@@ -8,7 +8,7 @@ import { UploadedFile } from '../openapi/schemas/file.ts';
 import { ClientGone } from '../request/read-body.ts';
 import { whenGone } from '../server/client-gone.ts';
 import { endpoint, type Route } from '../route.ts';
-import { media, post } from './common-rows.ts';
+import { mediaScope, postRow } from './common-rows.ts';
 
 type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
 
@@ -20,7 +20,7 @@ const picture = z.string().meta({ format: 'binary' });
  */
 export const uploadRoute = (deps: UploadRouteDeps): Route =>
   endpoint({
-    ...post('/api/v1/images/upload', media),
+    ...postRow('/api/v1/images/upload', mediaScope),
     body: 'picture',
     beforeBody: [
       async (ctx, next) => {

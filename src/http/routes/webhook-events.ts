@@ -13,8 +13,8 @@ import { headerText } from '../request/query.ts';
 import { EventStream } from '../response/event-stream.ts';
 import type { TaskWaits } from '../response/task-waits.ts';
 import { endpoint, type Route } from '../route.ts';
-import { waitSeconds } from './common-descriptions.ts';
-import { get, read } from './common-rows.ts';
+import { waitParameter } from './common-descriptions.ts';
+import { getRow, readScope } from './common-rows.ts';
 
 type EventDeps = FollowEventsDeps & { taskWaits: TaskWaits };
 
@@ -29,7 +29,7 @@ const RECONNECT_MS = 1_000;
  */
 export const webhookEventsRoute = (deps: EventDeps): Route =>
   endpoint({
-    ...get('/api/v1/webhooks/events', read),
+    ...getRow('/api/v1/webhooks/events', readScope),
     tag: 'Tasks',
     summary: 'Follow the callbacks of the project',
     description: [
@@ -37,7 +37,7 @@ export const webhookEventsRoute = (deps: EventDeps): Route =>
       'The data has the signed `headers` and the `body` of the callback, to be passed on as they are. `listening` comes first, and again where only other requests of the project ended: it has the `project_id`. When the stream ends, connect again with `Last-Event-ID`, and nothing is missed.',
     ].join('\n\n'),
     query: {
-      wait: waitSeconds(
+      wait: waitParameter(
         'Seconds after which the stream ends; 60 if absent. 0 reads at most 100 events of what is there; connect again for the rest, until only `listening` comes.',
       ),
     },

@@ -50,7 +50,7 @@ export async function listenToWebhooks({ baseUrl, apiKey, targets, signal, say }
       const message: unknown = JSON.parse(data);
       if (event === 'listening') {
         if (!isReady)
-          say(`Passing the callbacks of ${Project.parse(message).project_id} on to ${targets[0]}. Ctrl-C ends it.`);
+          say(`Passing the callbacks of ${ProjectIn.parse(message).project_id} on to ${targets[0]}. Ctrl-C ends it.`);
         isReady = true;
         continue;
       }
@@ -65,7 +65,7 @@ export async function listenToWebhooks({ baseUrl, apiKey, targets, signal, say }
   }
 }
 
-const Project = z.object({ project_id: z.string() });
+const ProjectIn = z.object({ project_id: z.string() });
 const Callback = z.object({ headers: z.record(z.string(), z.string()), body: z.string() });
 
 async function send(

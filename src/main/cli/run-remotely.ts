@@ -57,13 +57,13 @@ const pathOf = (path: string, input: Readonly<Record<string, unknown>>): string 
   });
 
 const SentReport = z.object({ document: z.looseObject({}), text: z.string(), refused: z.boolean() });
-const Problem = z.object({
+const SentProblem = z.object({
   file: z.string().exactOptional(),
   model: z.string(),
   path: z.string(),
   message: z.string(),
 });
-const SentError = z.object({ error: z.object({ message: z.string(), problems: z.array(Problem).optional() }) });
+const SentError = z.object({ error: z.object({ message: z.string(), problems: z.array(SentProblem).optional() }) });
 
 function reportOf(body: unknown, url: string): Report {
   const report = SentReport.safeParse(body);

@@ -29,7 +29,7 @@ export async function probeMedia(source: ByteSource): Promise<MediaProbe | null>
   const format = sniff(head);
   if (!format) return null;
   const unknown: MediaProbe = { ...format, width: null, height: null, duration: null };
-  if (format.kind === 'image') return { ...unknown, ...pictureSize(head) };
+  if (format.kind === 'image') return { ...unknown, ...pictureDimensions(head) };
   if (format.mime_type === 'audio/wav') return { ...unknown, duration: wavSeconds(head) };
   if (['video/mp4', 'video/quicktime', 'audio/mp4'].includes(format.mime_type)) {
     const movie = await findMovieBox(source);
@@ -111,7 +111,7 @@ function isMp3Frame(head: Buffer): boolean {
   return layerThree && (third & 0xf0) !== 0xf0 && (third & 0xf0) !== 0 && (third & 0x0c) !== 0x0c;
 }
 
-function pictureSize(head: Buffer): Pick<MediaProbe, 'width' | 'height'> {
+function pictureDimensions(head: Buffer): Pick<MediaProbe, 'width' | 'height'> {
   try {
     const { width, height } = imageSize(head);
     return { width: positive(width), height: positive(height) };

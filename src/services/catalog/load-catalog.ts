@@ -20,7 +20,7 @@ export const loadCatalog = async (path: string) => readCatalog(await readCatalog
  * together. Throws `CatalogError` or the file system's own error.
  */
 export async function readCatalogFiles(path: string): Promise<CatalogText[]> {
-  const files = (await stat(path)).isDirectory() ? await filesIn(path) : [path];
+  const files = (await stat(path)).isDirectory() ? await catalogFilesIn(path) : [path];
   const texts: CatalogText[] = [];
   let bytesLeft = catalogBytesMax;
   for (const file of files) {
@@ -33,7 +33,7 @@ export async function readCatalogFiles(path: string): Promise<CatalogText[]> {
   return texts;
 }
 
-async function filesIn(folder: string): Promise<string[]> {
+async function catalogFilesIn(folder: string): Promise<string[]> {
   const names = (await readdir(folder)).filter((name) => /^[^.].*\.yaml$/.test(name)).sort();
   if (names.length > 0) return names.map((name) => join(folder, name));
   throw new CatalogError([{ file: folder, model: 'catalog', path: '', message: 'has no *.yaml file' }]);

@@ -47,7 +47,7 @@ function addMember(
     const own = `${isJson(text, map) ? JSON.stringify(key) : key}: ${flowText(value, isJson(text, map))}`;
     return insertion(end, after === undefined ? ` ${own} ` : `, ${own}`);
   }
-  const indent = ' '.repeat(columnOf(text, startOf(map)));
+  const indent = ' '.repeat(columnAt(text, startOf(map)));
   return insertion(lineEnd(text, end), `\n${indent}${blockText(key, value, indent)}`);
 }
 
@@ -104,7 +104,7 @@ function addItem(text: string, list: YAMLSeq, after: YAMLMap | undefined, rule: 
   const start = startOf(list);
   const end = after?.range?.[1];
   if (list.flow) return insertion(end ?? start + 1, `, ${own}`);
-  const line = `${' '.repeat(columnOf(text, start))}- ${own}`;
+  const line = `${' '.repeat(columnAt(text, start))}- ${own}`;
   return end === undefined
     ? insertion(lineStart(text, start), `${line}\n`)
     : insertion(lineEnd(text, end), `\n${line}`);
@@ -139,7 +139,7 @@ export function prependMember(text: string, map: YAMLMap, key: string, value: Js
   const own = `${isQuoted ? JSON.stringify(key) : key}: ${flowText(value, isQuoted)}`;
   const [first] = map.items;
   if (first === undefined) return insertion(startOf(map) + 1, own);
-  const indent = ' '.repeat(columnOf(text, startOf(map)));
+  const indent = ' '.repeat(columnAt(text, startOf(map)));
   return insertion(keyStart(first), map.flow ? `${own}, ` : `${own}\n${indent}`);
 }
 
@@ -195,4 +195,4 @@ const lineEnd = (text: string, at: number): number => {
   const end = text.indexOf('\n', at);
   return end === -1 ? text.length : end;
 };
-const columnOf = (text: string, at: number): number => at - lineStart(text, at);
+const columnAt = (text: string, at: number): number => at - lineStart(text, at);

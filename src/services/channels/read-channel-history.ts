@@ -1,4 +1,4 @@
-import { historySpans, readHistory, type HistorySpan } from '../../db/channels/channel-history.ts';
+import { historySpans, readHistoryRows, type HistorySpan } from '../../db/channels/channel-history.ts';
 import { listChannels } from '../../db/channels/channels.ts';
 import type { Deps } from '../../deps.ts';
 import { durationAt } from '../../domain/tasks/duration-classes.ts';
@@ -45,7 +45,7 @@ export async function readChannelHistory(
   const bucketSeconds = historySpans[span];
   const last = Math.floor(nowMs / 1_000 / bucketSeconds) * bucketSeconds;
   const from = last - hours * 3_600 + bucketSeconds;
-  const rows = await readHistory(db, { channelId: channel.id, span, from });
+  const rows = await readHistoryRows(db, { channelId: channel.id, span, from });
   const recorded = new Map(rows.map((row) => [row.at, row]));
   const points = Array.from({ length: (hours * 3_600) / bucketSeconds }, (_, n): HistoryPoint => {
     const at = from + n * bucketSeconds;

@@ -66,28 +66,28 @@ function addDeployment(
   { env, credentials, creditValue }: DeploymentContext,
 ): void {
   const ownParams = objectOf(entry['litellm_params']);
-  const params = { ...credentials.get(textIn(ownParams['litellm_credential_name'])), ...ownParams };
-  const alias = textIn(entry['model_name']);
+  const params = { ...credentials.get(trimmedText(ownParams['litellm_credential_name'])), ...ownParams };
+  const alias = trimmedText(entry['model_name']);
   const subject = `model ${alias}`;
   const leaveOut = (sentence: string): void => {
     countOne(installation.leftOut, 'models of config.yaml');
     installation.notices.push({ kind: 'left_out', subject, sentence });
   };
   const check = (sentence: string) => void installation.notices.push({ kind: 'check', subject, sentence });
-  const missing = alias === '' ? 'model_name' : textIn(params['model']) === '' ? 'litellm_params.model' : null;
+  const missing = alias === '' ? 'model_name' : trimmedText(params['model']) === '' ? 'litellm_params.model' : null;
   if (missing !== null) {
     const sentence = `has no ${missing}. The file may be cut off.`;
     return void installation.notices.push({ kind: 'refused', subject, sentence });
   }
-  const { provider, model } = splitModel(textIn(params['model']), textIn(params['custom_llm_provider']));
+  const { provider, model } = splitModel(trimmedText(params['model']), trimmedText(params['custom_llm_provider']));
   const target = providerTarget(provider);
   if (!target) return leaveOut(`is of the provider ${provider}, which no adapter here speaks.`);
-  const address = fromEnvironment(textIn(params['api_base'] ?? params['base_url']), env);
-  const key = textIn(params['api_key']);
+  const address = fromEnvironment(trimmedText(params['api_base'] ?? params['base_url']), env);
+  const key = trimmedText(params['api_key']);
   // Without a key LiteLLM takes the variable of its provider.
   const credential = fromEnvironment(key === '' ? `os.environ/${provider.toUpperCase()}_API_KEY` : key, env);
   if (credential === null || address === null) {
-    const variable = credential === null ? key || `${provider.toUpperCase()}_API_KEY` : textIn(params['api_base']);
+    const variable = credential === null ? key || `${provider.toUpperCase()}_API_KEY` : trimmedText(params['api_base']);
     return leaveOut(`needs ${variable.replace('os.environ/', '')} in the environment of this command.`);
   }
   const baseUrl = targetUrl(target, address);
@@ -173,7 +173,7 @@ function addPrice(
   return true;
 }
 
-const textIn = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
+const trimmedText = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
 
 const numberIn = (value: unknown): number | null => {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;

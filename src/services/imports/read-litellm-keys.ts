@@ -185,9 +185,9 @@ function periodSeconds(period: string): number | null {
 
 /** What both the key and its team or user allow. An empty list allows every model, and so does `all-proxy-models`. */
 function modelsOf(row: SourceRow, owner: SourceRow | undefined, check: (sentence: string) => void): string[] | null {
-  const ofOwner = listOf(owner ? textsOf(owner['models']) : []);
+  const ofOwner = allowedModelsOf(owner ? textsOf(owner['models']) : []);
   const written = textsOf(row['models']);
-  const own = written.includes('all-team-models') ? ofOwner : listOf(written);
+  const own = written.includes('all-team-models') ? ofOwner : allowedModelsOf(written);
   const both = own === null || ofOwner === null ? (own ?? ofOwner) : inBoth(own, ofOwner);
   const globs = both?.filter((model) => model.includes('*')) ?? [];
   if (globs.length > 0) check(`allows ${globs.join(', ')}: name the models with keys set --models.`);
@@ -201,7 +201,7 @@ function inBoth(some: readonly string[], others: readonly string[]): string[] {
   return [...new Set([...allowed(some, others), ...allowed(others, some)])];
 }
 
-const listOf = (models: readonly string[]): string[] | null => {
+const allowedModelsOf = (models: readonly string[]): string[] | null => {
   if (models.length === 0 || models.includes('all-proxy-models') || models.includes('*')) return null;
   return models.filter((model) => model !== 'no-default-models');
 };

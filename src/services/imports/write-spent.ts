@@ -7,7 +7,7 @@ import type { ImportedInstallation, ImportProgram } from '../../domain/imports/i
 import { exactSum } from '../../domain/imports/source-money.ts';
 import { creditValueOf } from '../ledger/credit-value.ts';
 
-export interface Spent {
+export interface WrittenSpent {
   /** Projects, each of which has a file. */
   projects: number;
   /** As `exactSum` writes it. */
@@ -26,7 +26,7 @@ export async function writeSpent(
     source,
     installation,
   }: { program: ImportProgram; source: string; installation: Pick<ImportedInstallation, 'quotaPerUsd' | 'owners'> },
-): Promise<Spent> {
+): Promise<WrittenSpent> {
   const [rows, creditValue] = await Promise.all([listImportSpent(deps.db, source), creditValueOf(deps)]);
   const units = { program, quotaPerUsd: installation.quotaPerUsd, creditValue };
   const names = new Map(installation.owners.map(({ id, name }) => [id, name]));
@@ -40,11 +40,9 @@ export async function writeSpent(
     const { externalId: id, projectId } = project;
     const statements = [project, ...(keys.get(projectId) ?? [])].flatMap((row) => spentStatements(row, units));
     const name = names.get(id) ?? id;
-    const head = `-- ${oneLine(name)} (${id}): ${project.spent} credits spent and ${project.added} added since the import. Run it once.`;
+    const head = `-- ${name.replace(/\s+/g, ' ')} (${id}): ${project.spent} credits spent and ${project.added} added since the import. Run it once.`;
     const text = [head, 'begin;', ...statements, 'commit;', ''].join('\n');
     await writeFile(join(folder, `${id.replace(/[^\w.-]+/g, '-')}.sql`), text, { mode: 0o600 });
   }
   return { projects: projects.length, credits: exactSum(projects.map(({ spent }) => spent)) };
 }
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ');

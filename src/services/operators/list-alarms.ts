@@ -34,16 +34,16 @@ export async function listAlarms({
     listFiredAlarms(db, { days, limit: alarmsMax }),
     listSilences(db),
   ]);
-  const logged = new Map(fired.map((alarm) => [keyOf(alarm), alarm]));
+  const logged = new Map(fired.map((alarm) => [alarmKeyOf(alarm), alarm]));
   const firing = alarmsOf(channels, backlog);
-  const firingKeys = new Set(firing.map(keyOf));
+  const firingKeys = new Set(firing.map(alarmKeyOf));
   return [
     ...firing.map(({ name, subject, message, since }) => {
-      const { lastAt, count } = logged.get(keyOf({ name, subject })) ?? { lastAt: null, count: null };
+      const { lastAt, count } = logged.get(alarmKeyOf({ name, subject })) ?? { lastAt: null, count: null };
       return { name, subject, state: 'firing' as const, message, since, lastAt, count };
     }),
     ...fired
-      .filter((alarm) => !firingKeys.has(keyOf(alarm)))
+      .filter((alarm) => !firingKeys.has(alarmKeyOf(alarm)))
       .map(({ name, subject, message, firstAt, lastAt, count }) => ({
         name,
         subject,
@@ -56,4 +56,4 @@ export async function listAlarms({
   ].map((alarm) => ({ ...alarm, silence: silenceOf(silences, alarm) }));
 }
 
-const keyOf = ({ name, subject }: AlarmKind<string>): string => JSON.stringify([name, subject]);
+const alarmKeyOf = ({ name, subject }: AlarmKind<string>): string => JSON.stringify([name, subject]);

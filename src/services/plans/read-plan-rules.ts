@@ -43,7 +43,7 @@ const prices = z
   .refine((named) => Object.keys(named).length > 0, 'must have at least one price');
 
 /** A rule of a plan, as a file has it. */
-export const Rule = z.union([z.strictObject({ models, multiplier }), z.strictObject({ models, prices })]);
+export const RuleIn = z.union([z.strictObject({ models, multiplier }), z.strictObject({ models, prices })]);
 
 /** The rules of a plan, from a list or from the text of a JSON or YAML file. What is wrong with them is the end of a sentence about them. */
 export function readPlanRules(input: unknown): { rules: PlanRule[] } | { problem: string } {
@@ -64,7 +64,7 @@ function readRule(item: unknown, index: number): PlanRule | string {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return refuse('it must be an object');
   const has = (member: string): boolean => Object.hasOwn(item, member);
   if (has('multiplier') === has('prices')) return refuse('it must have either "multiplier" or "prices"');
-  const [byMultiplier, byPrices] = Rule.options;
+  const [byMultiplier, byPrices] = RuleIn.options;
   const parsed = has('multiplier') ? byMultiplier.safeParse(item) : byPrices.safeParse(item);
   if (parsed.success) return parsed.data;
   return refuse([...new Set(parsed.error.issues.map((issue) => describeIssue(issue, item)))].join('; '));

@@ -7,7 +7,7 @@ import { newId } from '../../platform/crypto/ids.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 import { demandBoundedPrices } from './bounded-prices.ts';
 
-interface SavedPlan {
+interface PlanToSave {
   name: string;
   rules: PlanRule[];
   actor: string;
@@ -16,7 +16,7 @@ interface SavedPlan {
 /** Creates a plan. Returns a warning for each rule that decides no price. Throws `OperatorError` for a name that is taken and a price above the largest. */
 export async function createPlan(
   { db }: Pick<Deps, 'db'>,
-  plan: SavedPlan,
+  plan: PlanToSave,
 ): Promise<{ planId: string; warnings: string[] }> {
   const warnings = await checkRules({ db }, plan.rules);
   const planId = newId('pln');
@@ -32,7 +32,7 @@ export async function createPlan(
  */
 export async function setPlan(
   { db }: Pick<Deps, 'db'>,
-  plan: SavedPlan,
+  plan: PlanToSave,
 ): Promise<{ changed: boolean; warnings: string[] }> {
   const warnings = await checkRules({ db }, plan.rules);
   const updated = await updatePlanRules(db, plan);

@@ -1,4 +1,4 @@
-import { findById, findByProviderJob, findEntry, type Found } from '../../db/search/find-by-id.ts';
+import { findById, findByProviderJob, findLedgerEntry, type Found } from '../../db/search/find-by-id.ts';
 import { findByName, findBySecret } from '../../db/search/find-by-name.ts';
 import { findAnsweredRequest } from '../../db/detail-rows.ts';
 import { isId, timeOfId } from '../../platform/crypto/ids.ts';
@@ -38,7 +38,7 @@ const beginningOfId = /^[a-z]+_[0-9a-z]{6,26}$/;
 
 async function findAnyId(db: Deps['db'], text: string): Promise<Found[]> {
   const entry = /^entry_(\d{1,15})$/.exec(text)?.[1];
-  if (entry !== undefined) return [await findEntry(db, entry)].filter((found) => found !== null);
+  if (entry !== undefined) return [await findLedgerEntry(db, entry)].filter((found) => found !== null);
   const id = requestIdOf(text);
   const found = (beginningOfId.test(id) && (await findById(db, id))) || [];
   if (!isId('req', id) || found[0]?.type === 'chat') return found;
@@ -60,7 +60,7 @@ async function findKeys(db: Deps['db'], text: string): Promise<Found[]> {
   return found.flat();
 }
 
-const pageOf: Readonly<Record<Found['type'], (shownBy: string) => string>> = {
+const consolePageOf: Readonly<Record<Found['type'], (shownBy: string) => string>> = {
   project: (id) => `projects/${id}`,
   key: (id) => `keys/${id}`,
   model: (id) => `models/${id}`,
@@ -88,5 +88,5 @@ const hitOf = ({ type, id, name, shownBy }: Found): SearchHit => ({
   type,
   id,
   name,
-  url: `/console/${pageOf[type](shownBy)}`,
+  url: `/console/${consolePageOf[type](shownBy)}`,
 });

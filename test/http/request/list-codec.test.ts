@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageOf } from '../../../src/domain/page.ts';
 import type { AppMiddleware } from '../../../src/http/context.ts';
 import { createListCodec, pageQuery } from '../../../src/http/request/list-codec.ts';
-import { oneOf, parameter, queryReader, unixTime } from '../../../src/http/request/query.ts';
+import { queryChoice, queryParam, queryReader, queryTime } from '../../../src/http/request/query.ts';
 import { goodKey, startFrame, type Frame } from '../support.ts';
 
 /** Numbers, of which the greatest is the newest. */
@@ -22,9 +22,9 @@ const listOthers: AppMiddleware = (ctx) => {
   return Promise.resolve();
 };
 const filterQuery = {
-  colour: oneOf('The colour.', ['red', 'blue']),
-  from: unixTime('The start.'),
-  metadata: parameter('The metadata.', z.record(z.string(), z.string())),
+  colour: queryChoice('The colour.', ['red', 'blue']),
+  from: queryTime('The start.'),
+  metadata: queryParam('The metadata.', z.record(z.string(), z.string())),
 };
 const readFilters = queryReader(filterQuery);
 const filters: AppMiddleware = (ctx) => {

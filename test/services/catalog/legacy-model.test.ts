@@ -5,7 +5,7 @@ import { findModelFor } from '../../../src/services/catalog/find-model.ts';
 import { findLegacyModelFor } from '../../../src/services/catalog/legacy-model.ts';
 import { loadCatalog, parseCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import type { CatalogEntry } from '../../../src/domain/catalog/catalog.ts';
-import { namesOf } from '../../../src/domain/catalog/model-names.ts';
+import { allNamesOf } from '../../../src/domain/catalog/model-names.ts';
 
 const model = (id: string, more: object, hidden: object) => ({
   id,
@@ -73,12 +73,14 @@ describe('the aliases of a catalog', () => {
     'anthropic/claude-sonnet-5.5',
     'openai/gpt-5-mini',
   ])('have %s, for which a program asks if nobody names a model', (name) => {
-    expect(shipped.filter((entry) => namesOf(entry).includes(name)).map(({ model }) => model.type)).toEqual(['chat']);
+    expect(shipped.filter((entry) => allNamesOf(entry).includes(name)).map(({ model }) => model.type)).toEqual([
+      'chat',
+    ]);
   });
 
   it('have dashes for the dots of every chat model', () => {
     for (const entry of shipped.filter(({ model }) => model.type === 'chat'))
-      expect(namesOf(entry)).toContain(entry.model.id.replaceAll('.', '-'));
+      expect(allNamesOf(entry)).toContain(entry.model.id.replaceAll('.', '-'));
   });
 });
 

@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '../../../../src/domain/catalog/catalog.ts';
 import { tokenClasses, tokensByClass, type TokenClass } from '../../../../src/domain/catalog/token-classes.ts';
-import { classPrices, memberOf } from '../../../../src/domain/catalog/token-prices.ts';
+import { classPrices, priceMemberOf } from '../../../../src/domain/catalog/token-prices.ts';
 import { chatCredits, costDetails, type ChatPricing } from '../../../../src/domain/ledger/pricing.ts';
 import { entryUnderPlan } from '../../../../src/domain/plans/price-under-plan.ts';
 import type { PlanRule } from '../../../../src/domain/plans/plan.ts';
@@ -67,7 +67,7 @@ function linesOf(pricing: ChatPricing, usage: Parameters<typeof chatCredits>[1],
     if (tokens[of] === 0n) return [];
     const isShared = of === 'cache_write_1h' && tokens.cache_write > 0n;
     const credits = isShared ? null : details[of === 'cache_write_1h' ? 'cache_write' : of];
-    return [{ of, tokens: Number(tokens[of]), price: prices[memberOf(of)], credits }];
+    return [{ of, tokens: Number(tokens[of]), price: prices[priceMemberOf(of)], credits }];
   });
   return minimum === undefined ? lines : [...lines, { of: 'minimum', tokens: null, price: null, credits: minimum }];
 }

@@ -23,7 +23,7 @@ const unread = z.union([z.null(), z.array(anyJson), z.strictObject({ enabled: z.
 const Text = z.strictObject({ type: z.literal('text'), text: z.string(), cache_control, citations: unread });
 export type TextBlock = z.infer<typeof Text>;
 
-const ImageUrl = z
+const AnthropicImageUrl = z
   .string()
   .max(inlineMax)
   .refine((url) => !isDataUri(url) && URL.canParse(url), 'must be an https URL');
@@ -36,7 +36,7 @@ const Image = z.strictObject({
       media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
       data: Base64,
     }),
-    z.strictObject({ type: z.literal('url'), url: ImageUrl }),
+    z.strictObject({ type: z.literal('url'), url: AnthropicImageUrl }),
     // Read so that its refusal can say what to send.
     StoredFile,
   ]),
@@ -53,7 +53,7 @@ const Document = z.strictObject({
   source: z.discriminatedUnion('type', [
     z.strictObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: z.string().min(1) }),
     z.strictObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
-    z.strictObject({ type: z.literal('url'), url: ImageUrl }),
+    z.strictObject({ type: z.literal('url'), url: AnthropicImageUrl }),
     z.strictObject({
       type: z.literal('content'),
       content: z.union([z.string(), arrayOf(z.discriminatedUnion('type', [Text, Image]), { max: v1ItemsMax })]),
@@ -121,10 +121,10 @@ const ToolUse = z.strictObject({
   caller: z.strictObject({ type: z.literal('direct') }).nullish(),
   toolset_name: z.null().optional(),
 });
-const Thinking = z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().nullish() });
+const Thought = z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().nullish() });
 const RedactedThinking = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string().min(1) });
 
-const AssistantBlock = z.discriminatedUnion('type', [Text, ToolUse, Thinking, RedactedThinking, ProviderBlock]);
+const AssistantBlock = z.discriminatedUnion('type', [Text, ToolUse, Thought, RedactedThinking, ProviderBlock]);
 export type AssistantBlock = z.infer<typeof AssistantBlock>;
 const UserBlock = z.discriminatedUnion('type', [Text, Image, ToolResult, SearchResult, ProviderBlock, Document]);
 export type UserBlock = z.infer<typeof UserBlock>;
@@ -134,7 +134,7 @@ const turn = { output_config: anyJson.optional() };
 const systemTurn = { ...turn, clear_at: z.string().max(64).nullish() };
 /** Changes of the tools within the conversation. All tools are offered from its beginning. */
 const ToolChange = z.object({ type: z.enum(['tool_addition', 'tool_removal']) }).catchall(anyJson);
-const Message = z.discriminatedUnion('role', [
+const MessageIn = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('user'), content: contentOf(UserBlock), ...turn }),
   z.strictObject({ role: z.literal('assistant'), content: contentOf(AssistantBlock), ...turn }),
   z.strictObject({
@@ -145,10 +145,10 @@ const Message = z.discriminatedUnion('role', [
     ...systemTurn,
   }),
 ]);
-export type Message = z.infer<typeof Message>;
-export type SystemMessage = Extract<Message, { role: 'system' }>;
+export type MessageIn = z.infer<typeof MessageIn>;
+export type SystemMessage = Extract<MessageIn, { role: 'system' }>;
 
-const CustomTool = z.strictObject({
+const AnthropicCustomTool = z.strictObject({
   type: z.literal('custom').nullish(),
   name: FunctionName,
   description: z.string().nullish(),
@@ -162,23 +162,23 @@ const CustomTool = z.strictObject({
   // Only the pace of a stream depends on it.
   eager_input_streaming: z.boolean().nullish(),
 });
-export type CustomTool = z.infer<typeof CustomTool>;
+export type AnthropicCustomTool = z.infer<typeof AnthropicCustomTool>;
 /** A tool of Anthropic's own, such as `web_search_20250305` or `bash_20250124`. It is not offered. */
 const ProviderTool = z
   .object({ type: z.string().min(1).max(200), name: z.string().max(200).nullish() })
   .catchall(anyJson)
   .transform(({ type, name }) => ({ type: 'provider' as const, kind: type, name }));
-export type AnthropicTool = CustomTool | z.output<typeof ProviderTool>;
+export type AnthropicTool = AnthropicCustomTool | z.output<typeof ProviderTool>;
 const Tool = chosenBy(
   (value): z.ZodType<AnthropicTool> => {
     const type = typeIn(value);
-    return typeof type === 'string' && type !== 'custom' ? ProviderTool : CustomTool;
+    return typeof type === 'string' && type !== 'custom' ? ProviderTool : AnthropicCustomTool;
   },
-  [CustomTool, ProviderTool],
+  [AnthropicCustomTool, ProviderTool],
 );
 
 const serial = { disable_parallel_tool_use: z.boolean().nullish() };
-const ToolChoice = z.discriminatedUnion('type', [
+const AnthropicToolChoice = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('auto'), ...serial }),
   z.strictObject({ type: z.literal('any'), ...serial }),
   z.strictObject({ type: z.literal('tool'), name: FunctionName, ...serial }),
@@ -203,10 +203,10 @@ const OutputFormat = z.strictObject({ type: z.literal('json_schema'), schema: Js
 /** The fields of a count of tokens. */
 const counted = {
   model: z.string().min(1).max(200),
-  messages: arrayOf(Message, { min: 1, max: v1ItemsMax }),
+  messages: arrayOf(MessageIn, { min: 1, max: v1ItemsMax }),
   system: contentOf(Text).nullish(),
   tools: z.array(Tool).max(v1ToolsMax).nullish(),
-  tool_choice: ToolChoice.nullish(),
+  tool_choice: AnthropicToolChoice.nullish(),
   thinking: ThinkingConfig.nullish(),
   output_config: z
     .strictObject({

@@ -14,10 +14,10 @@ type ContentBlock = TextBlock | ImageBlock | DocumentBlock | SearchResultBlock |
 
 /** The content of a message or a result. `at` is its path. */
 export const contentOfBlocks = (content: string | readonly ContentBlock[], at = ''): ChatContent =>
-  typeof content === 'string' ? content : content.flatMap((block, index) => toParts(block, `${at}.${index}`));
+  typeof content === 'string' ? content : content.flatMap((block, index) => toChatParts(block, `${at}.${index}`));
 
 /** A block as parts: a document may be several. `at` is its path. */
-export const toParts = (block: ContentBlock, at: string): ChatPart[] =>
+export const toChatParts = (block: ContentBlock, at: string): ChatPart[] =>
   block.type === 'document' ? toDocument(block, at) : [toPart(block, at)];
 
 function toPart(block: Exclude<ContentBlock, DocumentBlock>, at: string): ChatPart {

@@ -2,12 +2,12 @@ import type { z } from 'zod';
 import type { ChatReply, ToolCall } from '../../../domain/chat/chat.ts';
 import type { SignedThought } from '../../../domain/chat/thoughts.ts';
 import type { AnthropicMessage } from '../../openapi/schemas/anthropic-message.ts';
-import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
+import { answerTokenParts, costMember, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
 import { callArguments } from '../call-arguments.ts';
 import { tokenOfCall, toToken } from '../thought-token.ts';
 
 type MessageReply = z.input<typeof AnthropicMessage>;
-export type Block = MessageReply['content'][number];
+export type ReplyBlock = MessageReply['content'][number];
 
 /** Writes the message object (https://platform.claude.com/docs/en/api/messages, read 2026-11-22). */
 export function anthropicMessage(answer: ChatAnswer): MessageReply {
@@ -65,7 +65,7 @@ export function stopOf(reply: ChatReply): Pick<MessageReply, 'stop_reason' | 'st
 /** The `usage` of a message. Anthropic counts the cached input apart from the rest. */
 export function anthropicUsage(answer: AnswerUsage): MessageReply['usage'] {
   const { usage } = answer;
-  const { cached: read, cacheWrite: written, cacheWrite1h: writtenForLong, reasoning } = classesOf(answer);
+  const { cached: read, cacheWrite: written, cacheWrite1h: writtenForLong, reasoning } = answerTokenParts(answer);
   return {
     input_tokens: usage.input - read - written,
     cache_read_input_tokens: read,
@@ -80,32 +80,32 @@ export function anthropicUsage(answer: AnswerUsage): MessageReply['usage'] {
     service_tier: 'standard',
     inference_geo: null,
     speed: null,
-    ...costOf(answer),
+    ...costMember(answer),
   };
 }
 
 /** A thought as its block. Without a signature it is shown, and its model does not need it again. */
-export const thoughtBlock = (thought: SignedThought): Block =>
+export const thoughtBlock = (thought: SignedThought): ReplyBlock =>
   thought.kind === 'anthropic_redacted'
     ? { type: 'redacted_thinking', data: thought.signature }
     : { type: 'thinking', thinking: thought.text, signature: toToken(thought, 'anthropic') };
 
-function thoughtBlocks({ reasoning, thoughts }: ChatReply): Block[] {
+function thoughtBlocks({ reasoning, thoughts }: ChatReply): ReplyBlock[] {
   if (thoughts) return thoughts.map(thoughtBlock);
   return reasoning ? [{ type: 'thinking', thinking: reasoning, signature: '' }] : [];
 }
 
-const textBlocks = ({ content, refusal }: ChatReply): Block[] =>
+const textBlocks = ({ content, refusal }: ChatReply): ReplyBlock[] =>
   [content, refusal].flatMap((text) => (text ? [{ type: 'text', text, citations: null }] : []));
 
 /** The block before a call that has the signature of its family. */
-export function signatureBlocks(call: Pick<ToolCall, 'id' | 'signature'>): Block[] {
+export function signatureBlocks(call: Pick<ToolCall, 'id' | 'signature'>): ReplyBlock[] {
   const signature = tokenOfCall(call);
   return signature === undefined ? [] : [{ type: 'thinking', thinking: '', signature }];
 }
 
 /** The block of a call before its arguments. */
-export const callBlock = ({ id, name }: Pick<ToolCall, 'id' | 'name'>): Extract<Block, { type: 'tool_use' }> => ({
+export const callBlock = ({ id, name }: Pick<ToolCall, 'id' | 'name'>): Extract<ReplyBlock, { type: 'tool_use' }> => ({
   type: 'tool_use',
   id,
   name,
@@ -114,7 +114,7 @@ export const callBlock = ({ id, name }: Pick<ToolCall, 'id' | 'name'>): Extract<
 });
 
 /** Null for a call whose arguments are not an object, which they must be here. */
-function toCallBlocks(call: ToolCall): (Block | null)[] {
+function toCallBlocks(call: ToolCall): (ReplyBlock | null)[] {
   const input = callArguments(call.arguments);
   return input ? [...signatureBlocks(call), { ...callBlock(call), input }] : [null];
 }

@@ -6,7 +6,7 @@ import {
   type ChatRequest,
   type ToolCall,
 } from '../../../domain/chat/chat.ts';
-import { GatewayError, quoted } from '../../../domain/errors.ts';
+import { quoted } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { effortOfBudget } from '../../../domain/chat/reasoning.ts';
 import type { SignedThought, Thinking } from '../../../domain/chat/thoughts.ts';
@@ -16,16 +16,16 @@ import {
   MessagesBody,
   messagesRules,
   type AssistantBlock,
-  type CustomTool,
-  type Message,
+  type AnthropicCustomTool,
+  type MessageIn,
   type ProviderBlock,
   type SystemMessage,
   type AnthropicTool,
   type UserBlock,
 } from './anthropic-chat-fields.ts';
-import { contentOfBlocks, toParts } from './anthropic-chat-parts.ts';
-import { marked } from '../cache-mark.ts';
-import { nonNullFields, isNonNull } from '../chat-fields.ts';
+import { contentOfBlocks, toChatParts } from './anthropic-chat-parts.ts';
+import { markedContent } from '../cache-mark.ts';
+import { fieldError, nonNullFields, isNonNull } from '../chat-fields.ts';
 import { inWords } from '../dialect-words.ts';
 import type { OfferedTools } from '../offered-tools.ts';
 import { optionalWords, readOptionalFields } from '../optional-fields.ts';
@@ -141,12 +141,12 @@ function offered(tools: readonly AnthropicTool[], own: VendorFieldCollector): Of
 }
 
 const toTool = (
-  { name, description, input_schema: parameters, strict, cache_control: cacheControl }: CustomTool,
+  { name, description, input_schema: parameters, strict, cache_control: cacheControl }: AnthropicCustomTool,
   vendor: JsonObject | undefined,
 ) => ({ name, parameters, ...nonNullFields({ description, strict, cacheControl, vendor }) });
 
 /** Tools that wait until the model searches for them, and examples of their input. */
-const ownToolFields = ({ defer_loading, input_examples }: CustomTool, isSearchable: boolean): JsonObject =>
+const ownToolFields = ({ defer_loading, input_examples }: AnthropicCustomTool, isSearchable: boolean): JsonObject =>
   nonNullFields({
     defer_loading: (isSearchable && defer_loading) || null,
     input_examples: input_examples?.length ? input_examples : null,
@@ -165,7 +165,7 @@ function readToolChoice(
   );
   if (type === 'tool' || tools.length === 0)
     throw forced[0] === undefined
-      ? refused('tool_choice', type === 'any' ? 'needs a tool in this request' : 'must name a tool of this request')
+      ? fieldError('tool_choice', type === 'any' ? 'needs a tool in this request' : 'must name a tool of this request')
       : forcedProviderTool(forced[0]);
   return type === 'any' ? 'required' : type;
 }
@@ -174,9 +174,9 @@ function readToolChoice(
 function checkThinking({ thinking, tool_choice: choice }: ParsedBody, maxTokens: number | null): void {
   if (!isNonNull(thinking) || thinking.type === 'disabled') return;
   if (thinking.type === 'enabled' && maxTokens !== null && thinking.budget_tokens >= maxTokens)
-    throw refused('thinking.budget_tokens', 'must be less than max_tokens');
+    throw fieldError('thinking.budget_tokens', 'must be less than max_tokens');
   if (choice?.type === 'any' || choice?.type === 'tool')
-    throw refused('tool_choice', 'must not force a tool while thinking is enabled');
+    throw fieldError('tool_choice', 'must not force a tool while thinking is enabled');
 }
 
 const budgetEffort = (thinking: ParsedBody['thinking']) =>
@@ -192,7 +192,7 @@ function toThinking({ thinking, output_config: output }: ParsedBody): Thinking |
 }
 
 /** The messages. Blocks of tools that the provider ran are left out and added to `history`. */
-function toMessages(messages: readonly Message[], own: VendorFieldCollector, history: ProviderPart[]): ChatMessage[] {
+function toMessages(messages: readonly MessageIn[], own: VendorFieldCollector, history: ProviderPart[]): ChatMessage[] {
   const called = new Set<string>();
   /** Adds the blocks that are not read to `history`, and returns how many are left. */
   const leaveOut = (blocks: readonly { type: string }[], index: number): number => {
@@ -251,19 +251,19 @@ function toUserMessages(blocks: readonly UserBlock[], called: ReadonlySet<string
     if (block.type !== 'tool_result') return [];
     const { tool_use_id: toolCallId, content, is_error: isError, cache_control: mark } = block;
     if (!called.has(toolCallId))
-      throw refused(`${at}.${index}.tool_use_id`, `no earlier tool_use block has the id ${quoted(toolCallId)}`);
+      throw fieldError(`${at}.${index}.tool_use_id`, `no earlier tool_use block has the id ${quoted(toolCallId)}`);
     const chatContent = contentOfBlocks(content ?? '', `${at}.${index}.content`);
     return [
       {
         role: 'tool',
         toolCallId,
-        content: isNonNull(mark) ? marked(chatContent, mark) : chatContent,
+        content: isNonNull(mark) ? markedContent(chatContent, mark) : chatContent,
         ...(isError === true && { isError }),
       },
     ];
   });
   const parts = blocks.flatMap((block, index) =>
-    block.type === 'tool_result' || isOfProvider(block) ? [] : toParts(block, `${at}.${index}`),
+    block.type === 'tool_result' || isOfProvider(block) ? [] : toChatParts(block, `${at}.${index}`),
   );
   return parts.length > 0 || results.length === 0 ? [...results, { role: 'user', content: parts }] : results;
 }
@@ -279,7 +279,7 @@ function toAssistant(blocks: readonly AssistantBlock[]): Extract<ChatMessage, { 
   const unsigned = blocks.flatMap((block) =>
     block.type === 'thinking' && !block.signature && block.thinking !== '' ? [block.thinking] : [],
   );
-  const parts = blocks.flatMap((block) => (block.type === 'text' ? toParts(block, '') : []));
+  const parts = blocks.flatMap((block) => (block.type === 'text' ? toChatParts(block, '') : []));
   const thoughts = tokens.filter((token): token is SignedThought => 'kind' in token);
   return {
     role: 'assistant',
@@ -310,10 +310,7 @@ function markedAtItsEnd(messages: readonly ChatMessage[], cacheControl: CacheCon
   const last = messages.findLastIndex(({ content }) => content !== null && content.length > 0);
   return messages.map((message, index) => {
     if (index !== last || message.content === null) return message;
-    const content = marked(message.content, cacheControl);
+    const content = markedContent(message.content, cacheControl);
     return message.role === 'assistant' ? { ...message, content } : { ...message, content };
   });
 }
-
-const refused = (param: string, what: string): GatewayError =>
-  new GatewayError('invalid_value', { param, message: `${param}: ${what}` });

@@ -8,7 +8,7 @@ import {
   signatureBlocks,
   stopOf,
   thoughtBlock,
-  type Block,
+  type ReplyBlock,
 } from './anthropic-chat-reply.ts';
 import { tollgateOf } from '../chat-answer.ts';
 import { namedEvent, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
@@ -94,7 +94,7 @@ class Blocks {
   }
 
   /** Begins a block, unless it is open. */
-  #enter(block: 'text' | 'thinking' | number, content: Block): string {
+  #enter(block: 'text' | 'thinking' | number, content: ReplyBlock): string {
     if (this.#open === block) return '';
     const closed = this.close();
     this.#open = block;
@@ -130,7 +130,7 @@ class Blocks {
   }
 
   /** A block that comes in one piece. */
-  #whole(content: Block): string {
+  #whole(content: ReplyBlock): string {
     const closed = this.close();
     this.#index += 1;
     const index = this.#index;

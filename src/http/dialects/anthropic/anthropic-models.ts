@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
-import { namesOf } from '../../../domain/catalog/model-names.ts';
+import { allNamesOf } from '../../../domain/catalog/model-names.ts';
 import { GatewayError, quoted } from '../../../domain/errors.ts';
 import type { ModelForm, ModelQuery } from '../model-form.ts';
 import type { AnthropicModel, AnthropicModels } from '../../openapi/schemas/vendor-models.ts';
@@ -11,7 +11,7 @@ export const anthropicModels: ModelForm<z.input<typeof AnthropicModels>, z.input
   query: ['limit', 'after_id', 'before_id'],
   shows: ({ model }) => model.type === 'chat',
   list(entries, query) {
-    const { page, hasMore } = pageOf(entries, query);
+    const { page, hasMore } = modelPageOf(entries, query);
     return {
       data: page.map(toModel),
       has_more: hasMore,
@@ -27,7 +27,7 @@ function toModel({ model: { id, display_name } }: CatalogEntry): z.input<typeof 
   return { type: 'model', id, display_name, created_at: '1970-01-01T00:00:00Z' };
 }
 
-function pageOf(
+function modelPageOf(
   entries: readonly CatalogEntry[],
   { limit = 20, after_id: after, before_id: before }: ModelQuery,
 ): { page: readonly CatalogEntry[]; hasMore: boolean } {
@@ -44,7 +44,7 @@ function pageOf(
 }
 
 function indexOfModel(entries: readonly CatalogEntry[], param: string, id: string): number {
-  const index = entries.findIndex((entry) => namesOf(entry).includes(id));
+  const index = entries.findIndex((entry) => allNamesOf(entry).includes(id));
   if (index >= 0) return index;
   throw new GatewayError('invalid_value', {
     message: `${param}: there is no model ${quoted(id)} in this list.`,

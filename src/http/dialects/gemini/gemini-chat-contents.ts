@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ChatContent, ChatMessage, ChatPart, ToolCall } from '../../../domain/chat/chat.ts';
 import { arrayOf } from '../../request/validate.ts';
-import { FunctionName, nonNullFields, JsonRecord, v1ItemsMax } from '../chat-fields.ts';
+import { fieldError, FunctionName, nonNullFields, JsonRecord, v1ItemsMax } from '../chat-fields.ts';
 import { notStored, toFilePart } from '../document-part.ts';
-import { aliased, InlineData, refused } from './gemini-fields.ts';
+import { aliased, InlineData } from './gemini-fields.ts';
 
 /** A file of any type in base64, and one by URL (https://ai.google.dev/gemini-api/docs/document-processing, read 2026-11-26). */
 const AnyInlineData = aliased({
@@ -86,21 +86,21 @@ export function messagesOfContents(contents: z.output<ReturnType<typeof v1Conten
     const contentParts = placed.filter(({ thought }) => thought !== true);
     if (role === 'model') {
       if (contentParts.some(({ functionResponse }) => functionResponse))
-        throw refused(at, 'a message with role model must not have a functionResponse');
+        throw fieldError(at, 'a message with role model must not have a functionResponse');
       if (contentParts.some(({ inlineData, fileData }) => inlineData || fileData))
-        throw refused(at, 'a message with role model must not have inlineData');
+        throw fieldError(at, 'a message with role model must not have inlineData');
       const toolCalls = contentParts.flatMap((part, partIndex) => toToolCall(part, `call_${index}_${partIndex}`));
       unanswered.push(...toolCalls);
       const content = contentParts.flatMap(toPart);
       return [{ role: 'assistant', content: content.length > 0 ? content : null, toolCalls }];
     }
     if (contentParts.some(({ functionCall }) => functionCall))
-      throw refused(at, 'only a message with role model may have a functionCall');
+      throw fieldError(at, 'only a message with role model may have a functionCall');
     const answers = contentParts.flatMap(({ functionResponse: answer, at: partPath }): ChatMessage[] => {
       if (!answer) return [];
       const index = unanswered.findIndex(({ id, name }) => (answer.id ? id === answer.id : name === answer.name));
       const [call] = index < 0 ? [] : unanswered.splice(index, 1);
-      if (!call) throw refused(at, 'no earlier functionCall matches this functionResponse');
+      if (!call) throw fieldError(at, 'no earlier functionCall matches this functionResponse');
       return [{ role: 'tool', toolCallId: call.id, content: toResult(answer, `${partPath}.functionResponse.parts`) }];
     });
     const content = contentParts.flatMap(toPart);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { FinishReason, ToolCall } from '../../../domain/chat/chat.ts';
 import type { GeminiResponse } from '../../openapi/schemas/gemini-response.ts';
-import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
+import { answerTokenParts, costMember, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
 import { callArguments } from '../call-arguments.ts';
 
 type Response = z.input<typeof GeminiResponse>;
@@ -38,14 +38,14 @@ export function geminiResponse({ id, model, reply, usage, warning, ...cost }: Ch
 /** The `usageMetadata` of a response and of the last event of a stream. */
 export function geminiUsage(answer: AnswerUsage): Response['usageMetadata'] {
   const { usage } = answer;
-  const { cached, reasoning: thoughts } = classesOf(answer);
+  const { cached, reasoning: thoughts } = answerTokenParts(answer);
   return {
     promptTokenCount: usage.input,
     candidatesTokenCount: usage.output - thoughts,
     totalTokenCount: usage.input + usage.output,
     ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
     ...(cached > 0 && { cachedContentTokenCount: cached }),
-    ...costOf(answer),
+    ...costMember(answer),
   };
 }
 

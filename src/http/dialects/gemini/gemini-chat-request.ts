@@ -13,6 +13,7 @@ import { isObject, type JsonObject } from '../../../domain/json.ts';
 import type { FieldRules } from '../../request/unknown-fields.ts';
 import { arrayOf, validate } from '../../request/validate.ts';
 import {
+  fieldError,
   FunctionName,
   nonNullFields,
   isNonNull,
@@ -29,7 +30,7 @@ import {
   V1Stops,
 } from '../chat-fields.ts';
 import { contentsWith, messagesOfContents, v1ContentsWith } from './gemini-chat-contents.ts';
-import { aliased, refused } from './gemini-fields.ts';
+import { aliased } from './gemini-fields.ts';
 import { allowedTools, type ChosenTools } from '../offered-tools.ts';
 import { optionalFields, readOptionalFields } from '../optional-fields.ts';
 import { takeProviderTools } from './gemini-provider-tools.ts';
@@ -90,7 +91,7 @@ function chosenFunctions(
   if (names.length === 0 || (isForced && names.length === 1)) return undefined;
   const allowed = new Set(tools.filter(({ name }) => names.includes(name)));
   if (names.some((name) => !tools.some((tool) => tool.name === name)))
-    throw refused('toolConfig.functionCallingConfig.allowedFunctionNames', 'must name functions of this request');
+    throw fieldError('toolConfig.functionCallingConfig.allowedFunctionNames', 'must name functions of this request');
   return allowedTools(tools, allowed, isForced ? 'required' : 'auto');
 }
 
@@ -102,7 +103,7 @@ type ParsedBody = z.output<typeof V1GeminiChatBody>;
 function toRequest(model: string, parsed: ParsedBody, functionsMax = toolsMax): ChatRequest {
   const config = parsed.generationConfig ?? {};
   const tools = declarationsOf(parsed).map(toTool);
-  if (tools.length > functionsMax) throw refused('tools', `at most ${functionsMax} functions`);
+  if (tools.length > functionsMax) throw fieldError('tools', `at most ${functionsMax} functions`);
   const toolChoice = readToolChoice(parsed.toolConfig?.functionCallingConfig, tools);
   const system = (parsed.systemInstruction?.parts ?? []).map(({ text }) => text).join('\n');
   const messages: ChatMessage[] = [
@@ -289,7 +290,7 @@ function readToolChoice(
   const mode = config?.mode ?? 'AUTO';
   const allowed = config?.allowedFunctionNames ?? [];
   const param = 'toolConfig.functionCallingConfig';
-  if (tools.length === 0 && mode === 'ANY') throw refused(param, 'mode ANY requires at least one function in tools');
+  if (tools.length === 0 && mode === 'ANY') throw fieldError(param, 'mode ANY requires at least one function in tools');
   if (!config || tools.length === 0) return undefined;
   if (mode === 'NONE') return 'none';
   if (allowed.length === 0) return mode === 'ANY' ? 'required' : 'auto';
@@ -301,7 +302,7 @@ function readToolChoice(
     });
   }
   if (!tools.some(({ name }) => name === only))
-    throw refused(`${param}.allowedFunctionNames`, 'must name a function of this request');
+    throw fieldError(`${param}.allowedFunctionNames`, 'must name a function of this request');
   return { name: only };
 }
 
@@ -310,7 +311,7 @@ function readFormat(config: GenerationConfig): ChatRequest['responseFormat'] {
     config.responseJsonSchema ??
     (isNonNull(config.responseSchema) ? fromGeminiSchema(config.responseSchema) : undefined);
   if (config.responseMimeType !== 'application/json') {
-    if (schema) throw refused('generationConfig.responseMimeType', 'must be application/json if a schema is given');
+    if (schema) throw fieldError('generationConfig.responseMimeType', 'must be application/json if a schema is given');
     return undefined;
   }
   return schema ? { type: 'json_schema', name: 'response', schema } : { type: 'json_object' };

@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import { GatewayError } from '../../../domain/errors.ts';
 import { camelCase, markSnakeCased } from '../../request/unknown-fields.ts';
 import { AnyBase64 } from '../base64.ts';
-
-/** An `invalid_value` that names the field in Google's spelling. */
-export const refused = (param: string, what: string): GatewayError =>
-  new GatewayError('invalid_value', { param, message: `${param}: ${what}` });
 
 /**
  * An object whose fields may also come under their snake_case names. Of its unknown fields only the first is passed on: it is the
@@ -27,13 +22,13 @@ export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) => {
   }, object);
 };
 
-const imageType = z
+const imageMimeType = z
   .string()
   .regex(/^image\/[\w.+-]{1,60}$/i, 'must be an image type')
   .transform((type) => type.toLowerCase());
 
 /** An image in base64. */
-export const InlineData = aliased({ mimeType: imageType, data: AnyBase64, displayName: z.string().optional() });
+export const InlineData = aliased({ mimeType: imageMimeType, data: AnyBase64, displayName: z.string().optional() });
 
 /** Clients may send the URL-safe alphabet, which protobuf's JSON accepts too. Data URIs have the standard alphabet only. */
 export const dataUriOf = ({ mimeType, data }: z.output<typeof InlineData>): string =>

@@ -6,8 +6,8 @@ import type { FieldRules } from '../../request/unknown-fields.ts';
 import type { GeminiResponse } from '../../openapi/schemas/gemini-response.ts';
 import { arrayOf } from '../../request/validate.ts';
 import type { AnsweredPicture } from '../answered-picture.ts';
-import { nonNullFields, itemsMax } from '../chat-fields.ts';
-import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
+import { fieldError, nonNullFields, itemsMax } from '../chat-fields.ts';
+import { aliased, dataUriOf, InlineData } from './gemini-fields.ts';
 import { strictly, type Reading } from '../reading.ts';
 import { supportedFields, readMediaBody } from '../unknown-media-fields.ts';
 
@@ -33,7 +33,7 @@ export function readGeminiImage(body: unknown, reading: Reading = strictly): Gem
   const parts = contents.flatMap((content) => content.parts);
   const { imageConfig, responseModalities, seed } = generationConfig ?? {};
   if (responseModalities && responseModalities.length > 0 && !responseModalities.includes('IMAGE')) {
-    throw refused('generationConfig.responseModalities', 'must include IMAGE, because this model returns images');
+    throw fieldError('generationConfig.responseModalities', 'must include IMAGE, because this model returns images');
   }
   const { aspectRatio, imageSize } = imageConfig ?? {};
   return {

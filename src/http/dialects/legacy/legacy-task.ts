@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { failureOf, type TaskErrorCode, type TaskStatus } from '../../../domain/tasks/task.ts';
+import { taskErrorOf, type TaskErrorCode, type TaskStatus } from '../../../domain/tasks/task.ts';
 import type * as schemas from '../../openapi/schemas/legacy.ts';
 
 /** A task as clients of the former platform see it. */
@@ -62,6 +62,6 @@ const legacyStatus = {
 const stateOf = ({ status, progress }: LegacyTask) => ({ status: legacyStatus[status], progress });
 
 const endOf = ({ status, errorCode }: LegacyTask) => ({
-  error: errorCode && failureOf(errorCode),
+  error: errorCode && taskErrorOf(errorCode),
   ...(status === 'canceled' && { canceled: true as const }),
 });

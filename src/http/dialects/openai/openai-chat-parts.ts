@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { ChatContent, ChatPart } from '../../../domain/chat/chat.ts';
 import { chosenBy, arrayOf } from '../../request/validate.ts';
-import { cache_control, nonNullFields, ImageUrl, isNonNull, v1ItemsMax } from '../chat-fields.ts';
+import { CacheMark, nonNullFields, ImageUrl, isNonNull, v1ItemsMax } from '../chat-fields.ts';
 import { V1ImageUrl } from '../picture-url.ts';
 import { missingFile, notStored, toFilePart } from '../document-part.ts';
 
-const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control });
+const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control: CacheMark });
 const ImagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: ImageUrl, detail: z.enum(['auto', 'low', 'high', 'original']).nullish() }),
-  cache_control,
+  cache_control: CacheMark,
 });
 /** A file (https://developers.openai.com/api/docs/guides/pdf-files, read 2026-11-26). */
 const FilePart = z.object({
@@ -20,7 +20,7 @@ const FilePart = z.object({
     // Read so that its refusal can say what to send.
     file_id: z.string().max(2_048).nullish(),
   }),
-  cache_control,
+  cache_control: CacheMark,
 });
 /** Some programs send a PDF as they send a picture. */
 const PictureOrPdf = z.object({
@@ -47,7 +47,7 @@ export type Contents = ReturnType<typeof contentsOf>;
 export type ContentIn = z.infer<typeof v1Content> | z.infer<Contents['assistant']>;
 type PartIn = Exclude<ContentIn, string>[number];
 /** `at` is the path of the content. */
-export const toContent = (content: ContentIn, at: string): ChatContent =>
+export const toChatContent = (content: ContentIn, at: string): ChatContent =>
   typeof content === 'string' ? content : content.map((part, index) => toPart(part, `${at}.${index}`));
 
 function toPart(part: PartIn, at: string): ChatPart {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ChatTool, ToolCall } from '../../../domain/chat/chat.ts';
 import type { ChatCompletion } from '../../openapi/schemas/chat-completion.ts';
 import { customInput, isCustomTool } from '../custom-tool.ts';
-import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
+import { answerTokenParts, costMember, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
 
 type Completion = z.input<typeof ChatCompletion>;
 
@@ -39,14 +39,14 @@ export function openaiCompletion(
 /** The `usage` object of a completion and of the last chunk of a stream. */
 export function openaiUsage(answer: AnswerUsage): Completion['usage'] {
   const { usage } = answer;
-  const { cached, reasoning } = classesOf(answer);
+  const { cached, reasoning } = answerTokenParts(answer);
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
     prompt_tokens_details: { cached_tokens: cached },
     completion_tokens_details: { reasoning_tokens: reasoning },
-    ...costOf(answer),
+    ...costMember(answer),
   };
 }
 

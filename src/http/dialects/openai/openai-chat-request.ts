@@ -13,7 +13,7 @@ import type { JsonObject, JsonValue } from '../../../domain/json.ts';
 import { neverPassedThrough } from '../../../domain/chat/pass-through.ts';
 import { anyJson, chosenBy, arrayOf, typeIn, validate } from '../../request/validate.ts';
 import {
-  cache_control,
+  CacheMark,
   FunctionName,
   nonNullFields,
   isNonNull,
@@ -30,7 +30,7 @@ import {
   withoutHarmless,
   type HarmlessValues,
 } from '../chat-fields.ts';
-import { marked } from '../cache-mark.ts';
+import { markedContent } from '../cache-mark.ts';
 import { customArguments } from '../custom-tool.ts';
 import {
   ChatFunction,
@@ -40,7 +40,7 @@ import {
   V1ChatTool,
   V1ToolChoice,
 } from './openai-chat-tools.ts';
-import { contentsOf, toContent, v1Content, type ContentIn, type Contents } from './openai-chat-parts.ts';
+import { contentsOf, toChatContent, v1Content, type ContentIn, type Contents } from './openai-chat-parts.ts';
 import { leftOutTools } from '../provider-tools.ts';
 import { chosenTools, type OfferedTools } from '../offered-tools.ts';
 import { optionalFields, readOptionalFields } from '../optional-fields.ts';
@@ -123,9 +123,9 @@ const CustomCallIn = z.object({
   id: z.string().min(1).max(512),
   type: z.literal('custom'),
   custom: z.object({ name: FunctionName, input: z.string() }),
-  cache_control,
+  cache_control: CacheMark,
 });
-const V1FunctionCallIn = ToolCallIn.extend({ cache_control });
+const V1FunctionCallIn = ToolCallIn.extend({ cache_control: CacheMark });
 type CallIn = z.infer<typeof V1FunctionCallIn> | z.infer<typeof CustomCallIn>;
 const V1ToolCallIn = chosenBy(
   (value): z.ZodType<CallIn> => (typeIn(value) === 'custom' ? CustomCallIn : V1FunctionCallIn),
@@ -172,11 +172,11 @@ const Message = z.discriminatedUnion('role', [plain.system, plain.developer, pla
 const v1 = messagesWith(V1ToolCallIn, { ...contentsOf(v1ItemsMax), user: v1Content, result: v1Content });
 /** opencode marks whole messages for the prompt cache. */
 const V1Message = z.discriminatedUnion('role', [
-  v1.system.extend({ cache_control }),
-  v1.developer.extend({ cache_control }),
-  v1.user.extend({ cache_control }),
-  v1.assistant.safeExtend({ cache_control }),
-  v1.tool.extend({ cache_control }),
+  v1.system.extend({ cache_control: CacheMark }),
+  v1.developer.extend({ cache_control: CacheMark }),
+  v1.user.extend({ cache_control: CacheMark }),
+  v1.assistant.safeExtend({ cache_control: CacheMark }),
+  v1.tool.extend({ cache_control: CacheMark }),
 ]);
 
 const Format = z.discriminatedUnion('type', [
@@ -292,8 +292,8 @@ function toFormat(format: z.infer<typeof Format>): NonNullable<ChatRequest['resp
 function toMessage(message: z.infer<typeof V1Message>, index: number): ChatMessage {
   const mark = message.cache_control;
   const toMarkedContent = (content: ContentIn): ChatContent => {
-    const parts = toContent(content, `messages.${index}.content`);
-    return isNonNull(mark) ? marked(parts, mark) : parts;
+    const parts = toChatContent(content, `messages.${index}.content`);
+    return isNonNull(mark) ? markedContent(parts, mark) : parts;
   };
   if (message.role === 'tool') {
     return { role: 'tool', toolCallId: message.tool_call_id, content: toMarkedContent(message.content) };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { anyJson, chosenBy, typeIn } from '../../request/validate.ts';
-import { cache_control, FunctionName, nonNullFields, isNonNull, JsonRecord, v1ToolsMax } from '../chat-fields.ts';
+import { CacheMark, FunctionName, nonNullFields, isNonNull, JsonRecord, v1ToolsMax } from '../chat-fields.ts';
 import { customTool } from '../custom-tool.ts';
 import type { Choice, OfferedTools } from '../offered-tools.ts';
 
@@ -12,7 +12,7 @@ export const ChatFunction = z.object({
     parameters: JsonRecord.nullish(),
     strict: z.boolean().nullish(),
   }),
-  cache_control,
+  cache_control: CacheMark,
 });
 const ChatCustom = z.object({
   type: z.literal('custom'),

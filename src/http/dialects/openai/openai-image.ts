@@ -108,11 +108,11 @@ function withoutEffect({
   safety_identifier: _identifier,
   ...rest
 }: z.output<typeof OpenaiImageBody>): JsonObject {
-  return withoutHarmless(furtherFields(rest), harmless);
+  return withoutHarmless(furtherMediaFields(rest), harmless);
 }
 
 /** The fields that the catalog entry decides about. A quote has an answer of its own, which OpenAI's clients cannot read. */
-export function furtherFields(rest: Record<string, unknown>): JsonObject {
+export function furtherMediaFields(rest: Record<string, unknown>): JsonObject {
   const { dry_run: isQuote, ...further } = rest;
   if (isNonNull(isQuote) && isQuote !== false) {
     const message = 'dry_run is supported under /api/v1 only.';

@@ -6,7 +6,7 @@ import { arrangePictures } from '../../../domain/tasks/arrange-pictures.ts';
 import { anyJson } from '../../request/validate.ts';
 import { nonNullFields } from '../chat-fields.ts';
 import { inWords } from '../dialect-words.ts';
-import { demandApart, furtherFields, Reference, toReference } from './openai-image.ts';
+import { demandApart, furtherMediaFields, Reference, toReference } from './openai-image.ts';
 import { strictly, type Reading } from '../reading.ts';
 import { supportedFields, readMediaBody, type RefusedFields } from '../unknown-media-fields.ts';
 
@@ -33,7 +33,7 @@ export function readOpenaiVideo(body: unknown, reading: Reading = strictly): Ope
       leftOut,
       reference: typeof reference === 'object' && reference !== null ? toReference(reference) : reference,
     }),
-    further: furtherFields(further),
+    further: furtherMediaFields(further),
   };
 }
 

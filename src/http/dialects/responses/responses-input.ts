@@ -8,7 +8,7 @@ import type {
 } from '../../../domain/chat/chat.ts';
 import { GatewayError, quoted } from '../../../domain/errors.ts';
 import type { SignedThought } from '../../../domain/chat/thoughts.ts';
-import { nonNullFields, isNonNull } from '../chat-fields.ts';
+import { fieldError, nonNullFields, isNonNull } from '../chat-fields.ts';
 import { customArguments } from '../custom-tool.ts';
 import { missingFile, notStored, toFilePart } from '../document-part.ts';
 import type { ProviderPart } from '../provider-tools.ts';
@@ -21,7 +21,7 @@ import { fromToken, withSignatures, type CallSignature } from '../thought-token.
  * The items as messages, and the items of tools that a provider ran. One turn of the model may be several items: its thoughts, its text and its
  * calls. Throws for a result without its call, and for a reference to a stored item.
  */
-export function toMessages(
+export function messagesOfInput(
   input: string | readonly InputItem[],
   { own, tools }: { own: VendorFieldCollector; tools: readonly ChatTool[] },
 ): { messages: ChatMessage[]; providerRun: ProviderPart[] } {
@@ -52,7 +52,7 @@ export function toMessages(
     } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       const call = item.type.replace('_output', '');
       if (!called.has(item.call_id))
-        throw refused(`input.${index}.call_id`, `no earlier ${call} has the call_id ${quoted(item.call_id)}`);
+        throw fieldError(`input.${index}.call_id`, `no earlier ${call} has the call_id ${quoted(item.call_id)}`);
       const content = toContent(item.output, `input.${index}.output`);
       messages.push({ role: 'tool', toolCallId: item.call_id, content });
     } else if (item.type === 'provider') {
@@ -127,6 +127,3 @@ function toFile(file: Extract<InputPart, { type: 'input_file' }>, at: string): C
   }
   return toFilePart({ at, data, url, name, detail });
 }
-
-const refused = (param: string, what: string): GatewayError =>
-  new GatewayError('invalid_value', { param, message: `${param}: ${what}` });

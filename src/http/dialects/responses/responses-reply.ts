@@ -1,7 +1,7 @@
 import { isContent, toDeltas } from '../../../domain/chat/chat-stream.ts';
 import type { ChatReply, ChatTool } from '../../../domain/chat/chat.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../domain/json.ts';
-import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
+import { answerTokenParts, costMember, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
 import { ResponseItems } from './responses-items.ts';
 
 /** Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `request` is the body of the request, and `tools` what was read of its tools. */
@@ -51,8 +51,8 @@ export function openResponse(
   { id, created, model }: Omit<ChatAnswer, 'reply' | 'usage'>,
   request: JsonObject,
 ): JsonObject {
-  const { format, verbosity } = objectOf(request.text);
-  const { effort, summary } = objectOf(request.reasoning);
+  const { format, verbosity } = asObject(request.text);
+  const { effort, summary } = asObject(request.reasoning);
   return {
     id,
     object: 'response',
@@ -91,19 +91,19 @@ export function openResponse(
 
 /** A function with every member that the schema requires. */
 const toShownTool = (tool: JsonValue): JsonValue =>
-  objectOf(tool).type === 'function' ? { description: null, parameters: null, strict: null, ...objectOf(tool) } : tool;
+  asObject(tool).type === 'function' ? { description: null, parameters: null, strict: null, ...asObject(tool) } : tool;
 
-const objectOf = (value: JsonObject[string] | undefined): JsonObject => (isObject(value) ? value : {});
+const asObject = (value: JsonObject[string] | undefined): JsonObject => (isObject(value) ? value : {});
 
 function responsesUsage(answer: AnswerUsage): JsonObject {
   const { usage } = answer;
-  const { cached, cacheWrite, reasoning } = classesOf(answer);
+  const { cached, cacheWrite, reasoning } = answerTokenParts(answer);
   return {
     input_tokens: usage.input,
     input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
     output_tokens: usage.output,
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: usage.input + usage.output,
-    ...costOf(answer),
+    ...costMember(answer),
   };
 }

@@ -14,7 +14,7 @@ import { inWords } from '../dialect-words.ts';
 import { readBody, strictly, VendorFieldCollector, type Reading } from '../reading.ts';
 import { leftOutHistory, leftOutTools } from '../provider-tools.ts';
 import { responsesFields, ResponsesBody, responsesRules } from './responses-fields.ts';
-import { toMessages } from './responses-input.ts';
+import { messagesOfInput } from './responses-input.ts';
 import { chosenTools } from '../offered-tools.ts';
 import { offeredTools, type ToolList } from './responses-tools.ts';
 
@@ -34,7 +34,7 @@ export function readResponses(body: JsonObject, reading: Reading = strictly): Ch
   const extra = furtherFields(parsed, own);
   const { tools, toolChoice, providerRun } = chosenTools(parsed.tool_choice, offeredTools(toolLists(parsed)));
   const unoffered = leftOutTools(providerRun, { ...reading, isForced: toolChoice === 'required' });
-  const input = toMessages(parsed.input, { own, tools });
+  const input = messagesOfInput(parsed.input, { own, tools });
   const unsaid = leftOutHistory(input.providerRun, reading);
   const messages: ChatMessage[] = [
     ...(parsed.instructions ? [{ role: 'system' as const, content: parsed.instructions }] : []),

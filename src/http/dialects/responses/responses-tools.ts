@@ -3,7 +3,7 @@ import type { ChatTool } from '../../../domain/chat/chat.ts';
 import { anyJson, chosenBy, typeIn } from '../../request/validate.ts';
 import { FunctionName, nonNullFields, JsonRecord, v1ToolsMax } from '../chat-fields.ts';
 import { customTool } from '../custom-tool.ts';
-import { joined, type Choice, type NamedTool, type OfferedTools } from '../offered-tools.ts';
+import { namespacedName, type Choice, type NamedTool, type OfferedTools } from '../offered-tools.ts';
 import type { ProviderPart } from '../provider-tools.ts';
 
 const shared = {
@@ -71,7 +71,8 @@ export function offeredTools(lists: readonly ToolList[]): OfferedTools {
     for (const [index, tool] of tools.entries()) {
       const at = `${path}.${index}`;
       if (tool.type === 'provider') providerRun.push({ path: at, kind: tool.kind });
-      else if (tool.type === 'namespace') add({ path: `${at}.tools`, tools: tool.tools }, joined(namespace, tool.name));
+      else if (tool.type === 'namespace')
+        add({ path: `${at}.tools`, tools: tool.tools }, namespacedName(namespace, tool.name));
       else {
         const { name: own, ...offered } = toTool(tool);
         byIdentity.set(JSON.stringify([namespace, own]), { ...offered, own, namespace });
@@ -88,8 +89,8 @@ function withUniqueNames(
   const taken = new Set(offered.flatMap(({ own, namespace }) => (namespace === '' ? [own] : [])));
   return offered.map(({ own, namespace, ...tool }) => {
     if (namespace === '') return { name: own, ...tool };
-    let name = joined(namespace, own);
-    for (let count = 2; taken.has(name); count += 1) name = `${joined(namespace, own)}_${count}`;
+    let name = namespacedName(namespace, own);
+    for (let count = 2; taken.has(name); count += 1) name = `${namespacedName(namespace, own)}_${count}`;
     taken.add(name);
     return { name, ...tool, group: { namespace, name: own } };
   });
@@ -101,7 +102,7 @@ function toTool(tool: z.output<typeof FunctionTool> | z.output<typeof CustomTool
   return { name, ...nonNullFields({ description, parameters, strict }) };
 }
 
-const NamedTool = z.strictObject({
+const NamedToolIn = z.strictObject({
   type: z.enum(['function', 'custom']),
   name: FunctionName,
   namespace: FunctionName.nullish(),
@@ -112,7 +113,7 @@ const AllowedTools = z.strictObject({
   tools: z
     .array(
       chosenBy((value): z.ZodType<NamedTool | z.output<typeof ProviderTool>> =>
-        isNamed(value) ? NamedTool : ProviderTool,
+        isNamed(value) ? NamedToolIn : ProviderTool,
       ),
     )
     .max(v1ToolsMax),
@@ -123,8 +124,8 @@ const plainChoice = z.enum(['auto', 'none', 'required']);
 export const ResponsesToolChoice = chosenBy(
   (value): z.ZodType<Choice> => {
     if (typeof value !== 'object' || value === null) return plainChoice;
-    if (isNamed(value)) return NamedTool;
+    if (isNamed(value)) return NamedToolIn;
     return typeIn(value) === 'allowed_tools' ? AllowedTools : ProviderTool;
   },
-  [plainChoice, NamedTool, AllowedTools],
+  [plainChoice, NamedToolIn, AllowedTools],
 );

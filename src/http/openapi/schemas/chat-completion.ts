@@ -15,7 +15,7 @@ const FunctionCall = z.object({
  * The document names calls of functions alone: an alternative in an answer would break generated clients, and only a client that offers a
  * custom tool gets one.
  */
-const ToolCall: z.ZodType<
+const ToolCallSchema: z.ZodType<
   unknown,
   z.input<typeof FunctionCall> | { id: string; type: 'custom'; custom: { name: string; input: string } }
 > = FunctionCall;
@@ -35,7 +35,7 @@ export const ChatCompletion = z
           content: z.string().nullable(),
           reasoning_content: z.string().optional().describe('The thoughts of the model, or a summary of them.'),
           refusal: z.string().nullable(),
-          tool_calls: z.array(ToolCall).optional(),
+          tool_calls: z.array(ToolCallSchema).optional(),
         }),
         logprobs: z.null(),
         finish_reason: z.enum(['stop', 'length', 'tool_calls', 'content_filter']),

@@ -11,7 +11,7 @@ const Part = z.object({
   fileData: z.object({ mimeType: z.string(), fileUri: z.string() }).optional(),
 });
 
-const Candidate = z.object({
+const GeminiCandidate = z.object({
   content: z.object({ role: z.literal('model'), parts: z.array(Part) }),
   finishReason: z.enum(['STOP', 'MAX_TOKENS', 'SAFETY', 'MALFORMED_FUNCTION_CALL']),
   index: z.literal(0),
@@ -20,7 +20,7 @@ const Candidate = z.object({
 /** The answer of generateContent, of a chat model or an image model. */
 export const GeminiResponse = z
   .object({
-    candidates: z.array(Candidate),
+    candidates: z.array(GeminiCandidate),
     usageMetadata: z.object({
       promptTokenCount: z.int(),
       candidatesTokenCount: z.int(),
@@ -37,7 +37,7 @@ export const GeminiResponse = z
 
 /** A part of a streamed answer. The last one says why the answer ended and what it used. */
 const GeminiChunk = GeminiResponse.extend({
-  candidates: z.array(Candidate.partial({ finishReason: true })),
+  candidates: z.array(GeminiCandidate.partial({ finishReason: true })),
   usageMetadata: GeminiResponse.shape.usageMetadata.optional(),
 }).meta({ id: 'GeminiChunk' });
 

@@ -31,7 +31,7 @@ export function checkUpstream(entry: CatalogEntry, findings: Findings): void {
     checkCost(entry, mapping, path, findings);
     checkFurtherFields(entry, family, mapping, findings);
     checkVendor(entry, family, mapping, findings);
-    checkDocuments(entry, family, mapping, findings);
+    checkTakesDocuments(entry, family, mapping, findings);
     checkMediaInputs(entry, family, mapping, findings);
   }
   checkEveryValueIsMade(entry, findings);
@@ -73,7 +73,7 @@ function checkVendor(
 }
 
 /** Checks that only chat models of families which can send PDFs take them. */
-function checkDocuments(
+function checkTakesDocuments(
   { model }: CatalogEntry,
   family: string,
   { documents }: UpstreamMapping,

@@ -38,10 +38,10 @@ export async function showChat(deps: Pick<Deps, 'db'>, id: string): Promise<Show
     listLedgerEntries(deps, { projectId: chat.projectId, requestId }, { limit: ENTRIES_MAX, after: null }),
   ]);
   const calls = attempts.length > 0 ? attempts.map(toCall) : onlyCall(chat);
-  return { chat, explanation: explainChat(chat), forCustomer: forCustomer(chat), calls, ledger: ledger.items };
+  return { chat, explanation: explainChat(chat), forCustomer: customerText(chat), calls, ledger: ledger.items };
 }
 
-const forCustomer = ({ requestId, modelId, outcome, creditsCharged, creditsGivenBack, ...chat }: ChatView): string =>
+const customerText = ({ requestId, modelId, outcome, creditsCharged, creditsGivenBack, ...chat }: ChatView): string =>
   customerSentence({
     ...chat,
     id: requestId,

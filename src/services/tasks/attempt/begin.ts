@@ -16,7 +16,7 @@ import {
 } from './stages.ts';
 
 /** Inserts the attempt row, or takes over the existing one and continues where its earlier run stopped. */
-export async function begin(
+export async function beginAttemptRun(
   run: AttemptRun,
 ): Promise<FreshAttempt | UnansweredSubmit | AcceptedSubmit | FinishedProviderJob | ReportedAttempt> {
   if (run.started) return { stage: 'fresh', ...run.started };

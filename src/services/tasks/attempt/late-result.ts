@@ -10,7 +10,7 @@ import { OperatorError } from '../../operator-error.ts';
 
 type LateDeps = Pick<Deps, 'adapters' | 'channels' | 'db' | 'logger' | 'sealer'>;
 
-const pollTimeoutMs = 30_000;
+const latePollTimeoutMs = 30_000;
 
 /**
  * Asks the provider once more for the result of a task's last job, which may have ended after the task. Reads only, and buys nothing.
@@ -31,7 +31,7 @@ export async function lateResult(deps: LateDeps, task: Pick<TaskView, 'id' | 'ty
   }
   const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential };
   const polled = await adapter.pollMedia(upstream, providerJob.operation, {
-    signal: AbortSignal.timeout(pollTimeoutMs),
+    signal: AbortSignal.timeout(latePollTimeoutMs),
   });
   if (polled.kind !== 'done') {
     const why = polled.kind === 'pending' ? 'it has not ended' : polled.detail;

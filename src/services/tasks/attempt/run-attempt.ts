@@ -4,7 +4,7 @@ import { newId } from '../../../platform/crypto/ids.ts';
 import type { AttemptInput, AttemptReport } from '../../../domain/tasks/workflow-contract.ts';
 import { CREDENTIALS_MAX } from '../../../domain/channels/draw-credential.ts';
 import { keepWriting } from '../../keep-writing.ts';
-import { begin, recordedReport } from './begin.ts';
+import { beginAttemptRun, recordedReport } from './begin.ts';
 import { copyResults } from './copy-results.ts';
 import { leaveEndedTask, lostAttempt } from './leave.ts';
 import { findSubmit } from './find-submit.ts';
@@ -136,9 +136,9 @@ async function startOrRead(
   return { task, started: task?.started ? { holder, begunAt } : null };
 }
 
-/** Each stage takes the result of an earlier one; `begin` enters at the stage that the row has reached. */
+/** Each stage takes the result of an earlier one; `beginAttemptRun` enters at the stage that the row has reached. */
 async function runStages(run: AttemptRun): Promise<AttemptReport> {
-  const begun = await begin(run);
+  const begun = await beginAttemptRun(run);
   if (begun.stage === 'reported') return begun.report;
   run.signals.noteBegun?.(begun.holder.attemptId);
   const tied = await tieToCredential(run, begun);

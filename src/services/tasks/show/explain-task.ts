@@ -5,7 +5,7 @@ import { taskErrorTable } from '../../../domain/tasks/task.ts';
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import type { PublicDelivery } from '../../../schemas/delivery.ts';
 
-type Task = Pick<
+type ExplainedTask = Pick<
   TaskView,
   | 'status'
   | 'admission'
@@ -21,7 +21,7 @@ type Call = Pick<AttemptDetail, 'channel' | 'outcome' | 'errorClass' | 'status' 
 type DeliveryTries = Pick<PublicDelivery, 'tries'>;
 
 /** Why a task ended as it did, what it was charged and what became of its last callback, in sentences for people. */
-export function explainTask(task: Task, calls: readonly Call[], delivery: DeliveryTries | undefined): string {
+export function explainTask(task: ExplainedTask, calls: readonly Call[], delivery: DeliveryTries | undefined): string {
   const { quoted, charged, refunded } = task.credits;
   if (task.admission === 'rejected') return explainRefusal(task.refusalCode);
   if (task.completedAt === null) return `The task is ${task.status}. Credits held for it: ${task.credits.reserved}.`;
@@ -44,7 +44,7 @@ export const explainRefusal = (code: ErrorCode | null, end = 'refused'): string 
     .concat(code === null ? [] : errorTable[code].message)
     .join(' ');
 
-function lastCall({ attempts, outcomeUnknown }: Task, call: Call | undefined): string {
+function lastCall({ attempts, outcomeUnknown }: ExplainedTask, call: Call | undefined): string {
   // Their rows are deleted after some time, and a failover may lose them.
   if (call === undefined && (attempts > 0 || outcomeUnknown)) return 'The database does not have its calls any more.';
   if (call === undefined) return 'No provider was called.';
@@ -61,7 +61,7 @@ const callbackStates: Record<DeliveryState, string> = {
   replaced: 'was sent again under a new id',
 };
 
-function callbackSentence(callback: Task['callback'], delivery: DeliveryTries | undefined): string | null {
+function callbackSentence(callback: ExplainedTask['callback'], delivery: DeliveryTries | undefined): string | null {
   if (callback === null) return null;
   const { state, attempts, lastStatus } = callback;
   // `failed:timeout`, of a try without an answer.

@@ -1,7 +1,7 @@
 import type { PublicTask } from '../../../schemas/task.ts';
 import type { Deps } from '../../../deps.ts';
 import { presentOptions } from '../../../domain/tasks/task-options.ts';
-import { failureOf } from '../../../domain/tasks/task.ts';
+import { taskErrorOf } from '../../../domain/tasks/task.ts';
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
 
 /** The task in the format of the API. Polling and the callback return the same text, URLs included (rules "Media tasks"). */
@@ -22,7 +22,7 @@ export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): Publi
     output:
       task.output?.map(({ file_id: fileId, ...about }) => ({ url: urls.sign(fileId, about.expires_at), ...about })) ??
       null,
-    error: task.errorCode && failureOf(task.errorCode),
+    error: task.errorCode && taskErrorOf(task.errorCode),
     credits: { ...task.credits },
     callback: task.callback && callbackOf(task.callback),
     attempts: task.attempts,
