@@ -103,11 +103,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #onAbort = (): void => this.#cut('ended by the caller', false);
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
+    // Called before the request is written. Until then nothing was sent.
     if (this.#isOver || this.#signal?.aborted) {
       this.#onAbort();
       controller.abort(new Error('ended before it was sent'));
-    }
+    } else this.#controller = controller;
   }
 
   onResponseStart(

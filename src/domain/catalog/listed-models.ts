@@ -25,7 +25,8 @@ export function upstreamNames({ model, model_by: modelBy }: Pick<UpstreamMapping
 
 /**
  * The names of a mapping that a provider's list lacks. Providers accept more names than they list: an alias for a dated name
- * (`claude-x` for `claude-x-20261001`), an alias that ends in `latest`, and a listed name with a variant after a colon.
+ * (`claude-x` for `claude-x-20261001`), an alias that ends in `latest`, also of a name without a date or version (xAI's `grok-x-latest` for `grok-x`),
+ * and a listed name with a variant after a colon.
  */
 export const unlistedNames = (
   mapping: Pick<UpstreamMapping, 'model' | 'model_by'>,
@@ -37,9 +38,10 @@ function isListed(name: string, listed: ReadonlySet<string>): boolean {
   const plain = name.replace(/:[^:]*$/, '');
   if (listed.has(plain)) return true;
   const isLatest = plain.endsWith('-latest');
-  const stem = `${isLatest ? plain.slice(0, -'-latest'.length) : plain}-`;
-  return [...listed].some((one) => one.startsWith(stem) && (isLatest || datePattern.test(one.slice(stem.length))));
+  const model = isLatest ? plain.slice(0, -'-latest'.length) : plain;
+  const isVersion = (rest: string): boolean => (isLatest ? /^(?:-|$)/.test(rest) : datePattern.test(rest));
+  return [...listed].some((one) => one.startsWith(model) && isVersion(one.slice(model.length)));
 }
 
 /** As OpenAI, Anthropic and xAI write the date of a version. */
-const datePattern = /^(?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2})$/;
+const datePattern = /^-(?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2})$/;

@@ -146,6 +146,7 @@ const vendorOfHost: Readonly<Record<string, string>> = {
   'api.z.ai': 'zai',
   'api.minimax.chat': 'minimax',
   'api.minimax.io': 'minimax',
+  'api.minimaxi.com': 'minimax',
   'api.mistral.ai': 'mistral',
   'openrouter.ai': 'openrouter',
 };

@@ -71,18 +71,20 @@ function readPixels(size: string): Pixels | null {
 /** Sizes are rounded to multiples of 16: 1792x1024 stands for 16:9, from which it differs by 1.6 %. */
 const isNear = (value: number, other: number): boolean => Math.abs(Math.log(value / other)) <= 0.02;
 
+/** NaN for a word such as `auto`, with which the model chooses. */
+function quotientOf(ratio: string): number {
+  const [across = NaN, down = NaN] = ratio.split(':').map(Number);
+  return across / down;
+}
+
 const ratioOf = (ratios: readonly string[], { width, height }: Pixels): string | undefined =>
-  ratios.find((ratio) => {
-    const [across = 0, down = 0] = ratio.split(':').map(Number);
-    return isNear(across / down, width / height);
-  });
+  ratios.find((ratio) => isNear(quotientOf(ratio), width / height));
 
 function nearestRatio(ratios: readonly string[], { width, height }: Pixels): string | undefined {
-  const difference = (ratio: string): number => {
-    const [across = 0, down = 0] = ratio.split(':').map(Number);
-    return Math.abs(Math.log(across / down / (width / height)));
-  };
-  const [nearest] = ratios.toSorted((one, other) => difference(one) - difference(other));
+  const difference = (ratio: string): number => Math.abs(Math.log(quotientOf(ratio) / (width / height)));
+  const [nearest] = ratios
+    .filter((ratio) => !Number.isNaN(quotientOf(ratio)))
+    .sort((one, other) => difference(one) - difference(other));
   return nearest !== undefined && difference(nearest) <= Math.log(1.126) ? nearest : undefined;
 }
 
@@ -101,9 +103,12 @@ function classOfPicture(classes: readonly string[], { width, height }: Pixels): 
     .find(({ pixels }) => pixels * 1.9 >= requestedPixels && pixels <= requestedPixels * 2.1)?.name;
 }
 
-/** The class is named by the shorter edge: 1280x720 and 720x1280 are `720p`. */
+/** The class is named by the shorter edge: 1280x720 and 720x1280 are `720p`. Larger ones are named by the longer edge, in thousands. */
 const resolutionOfClip = (classes: readonly string[], { width, height }: Pixels): string | undefined =>
-  classes.find((name) => isNear(Number.parseInt(name, 10), Math.min(width, height)));
+  classes.find((name) =>
+    isNear(longEdgeClasses[name.toLowerCase()] ?? Number.parseInt(name, 10), Math.min(width, height)),
+  );
+const longEdgeClasses: Readonly<Record<string, number>> = { '2k': 1_440, '4k': 2_160 };
 
 function refusalOf(size: string, { ratios, classes }: { ratios: string[]; classes: string[] }): string {
   const offers = [

@@ -237,6 +237,16 @@ describe('one upstream call', () => {
     expect(await call({ signal: AbortSignal.abort() })).toMatchObject({ kind: 'not_sent' });
   });
 
+  it('returns not_sent for a stream whose caller has left before it was sent', async () => {
+    replies.answer(() => undefined);
+    const limits = { firstByteMs: 30_000, idleMs: 30_000, wholeMs: 30_000 };
+    const bounds = { limits, bodyBytesMax: 1_000, streamBytesMax: 1_000, signal: AbortSignal.abort() };
+    const upstream = { channelId: 'c', baseUrl: replies.url, credential: 'x' };
+    const outcome = await caller.stream(upstream, { method: 'POST', path: '/a', body: {}, ...bounds });
+    expect(outcome).toEqual({ kind: 'not_sent', detail: 'ended by the caller' });
+    expect(replies.received).toEqual([]);
+  });
+
   it('returns interrupted if the request was sent and no status came back', async () => {
     replies.answer((request) => request.socket.destroy());
     expect(await call()).toMatchObject({ kind: 'interrupted' });

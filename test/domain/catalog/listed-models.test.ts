@@ -15,7 +15,9 @@ describe('unlistedNames', () => {
     expect(lacks('gpt-x', 'gpt-x-2026-10-01')).toEqual([]);
     expect(lacks('grok-x', 'grok-x-0709')).toEqual([]);
     expect(lacks('model-x-latest', 'model-x-2')).toEqual([]);
+    expect(lacks('model-x-latest', 'model-x')).toEqual([]);
     expect(lacks('model-x-latest', 'model-y')).toEqual(['model-x-latest']);
+    expect(lacks('model-x-latest', 'model-xl')).toEqual(['model-x-latest']);
   });
 
   it('accepts a variant after a colon of a listed name', () => {

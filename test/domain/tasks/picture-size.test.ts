@@ -48,6 +48,18 @@ describe("OpenAI's size of a picture", () => {
     },
   );
 
+  it('is the most similar aspect ratio also of a model that can choose it itself, wherever that word stands', () => {
+    const { model } = aurora;
+    for (const aspect_ratio of [
+      ['auto', '1:1', '4:3'],
+      ['1:1', 'auto', '4:3'],
+      ['4:3', '1:1', 'auto'],
+    ]) {
+      const entry = { ...aurora, model: { ...model, parameters: { ...model.parameters, aspect_ratio } } };
+      expect(pictureSize(entry, '1536x1024')).toEqual({ aspect_ratio: '4:3', img_size: '1k' });
+    }
+  });
+
   it('is only an aspect ratio for a model with one size of each', () => {
     expect(pictureSize(entryOf('flux-2-pro'), '1280x720')).toEqual({ aspect_ratio: '16:9' });
     expect(pictureSize(entryOf('ideogram-4'), '1024x1024')).toEqual({ aspect_ratio: '1:1' });
@@ -88,6 +100,14 @@ describe("OpenAI's size of a clip", () => {
     ['hailuo-3', '720x1280', { aspect_ratio: '9:16' }],
   ])('of %s becomes the aspect ratio and the resolution: %s', (id, size, parameters) => {
     expect(clipSize(entryOf(id), size)).toEqual(parameters);
+  });
+
+  it('is a class that is named by its longer edge', () => {
+    const veo = entryOf('veo-3.1');
+    const parameters = { ...veo.model.parameters, resolution: ['720p', '2k', '4K'] };
+    const entry = { ...veo, model: { ...veo.model, parameters } };
+    expect(clipSize(entry, '3840x2160')).toEqual({ aspect_ratio: '16:9', resolution: '4K' });
+    expect(clipSize(entry, '1440x2560')).toEqual({ aspect_ratio: '9:16', resolution: '2k' });
   });
 
   it.each(['854x480', '1024x1792', '720x720'])('is refused by a model that does not make %s', (size) => {
