@@ -16,7 +16,8 @@ import { optionalNamesIn, optionalFieldsOf } from '../domain/chat/optional-param
 import { isEffort, thinkingBudget, type Effort } from '../domain/chat/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
-import { tokenCount, objectIn, ownObject, splitSystem, toTurns, filesAfterResults, kindsOf } from './chat/chat-call.ts';
+import { objectIn, ownObject, splitSystem, toTurns, filesAfterResults, kindsOf } from './chat/sent-messages.ts';
+import { tokenCount } from './chat/whole-usage.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { replyOfEvents } from './chat/chat-events.ts';
 import { fieldsIn, fieldsInEach, firstFieldsIn } from './chat/event-fields.ts';

@@ -15,7 +15,7 @@ import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
 import { replyOfEvents } from './chat/chat-events.ts';
 import { fieldsIn, fieldsInEach, firstFieldsIn, textIn } from './chat/event-fields.ts';
-import { tokenCount, pdfNameOf, resultText, filesAfterResults } from './chat/chat-call.ts';
+import { pdfNameOf, resultText, filesAfterResults } from './chat/sent-messages.ts';
 import type { FailedAnswer } from './upstream/classify-outcome.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { ProviderModelList } from './upstream/list-models.ts';
@@ -27,7 +27,7 @@ import { openaiToolRules } from './chat/tool-words.ts';
 import { openaiEvents } from './chat/openai-stream.ts';
 import { forVendor, vendorWarnings } from './chat/openai-vendor-request.ts';
 import { openaiVendors } from './chat/openai-vendors.ts';
-import { wholeUsage } from './chat/total-tokens.ts';
+import { tokenCount, wholeUsage } from './chat/whole-usage.ts';
 
 /**
  * Chat completions of OpenAI and of compatible providers. Base URL `https://api.openai.com/v1`.

@@ -189,6 +189,7 @@ describe('a chat for Anthropic', () => {
       'mid-conversation-output-config-2026-07-01',
     ],
     ['what its client switches on', own({}, ['effort-2025-11-24', 'made-up-2020-01-01']), 'effort-2025-11-24'],
+    ['not a compaction, which is billed apart from the answer', own({}, ['compact-2026-01-12']), undefined],
     [
       'what its client and its fields switch on',
       own({ context_management: { edits: [{ type: 'x' }] } }, ['effort-2025-11-24', 'context-management-2025-06-27']),

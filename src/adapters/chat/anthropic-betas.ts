@@ -4,12 +4,12 @@ import { fieldsIn } from './event-fields.ts';
 /**
  * The beta features that a client may switch on: those that change neither the price nor where content is kept
  * (https://platform.claude.com/docs/en/api/beta-headers, the types of `@anthropic-ai/sdk` 1.12.0 and the names that Claude Code sends, read
- * 2026-11-26).
+ * 2026-11-26). `compact-2026-01-12` is none: the tokens of a compaction are not in the counts of an answer (`BetaIterationsUsage` of that SDK), and
+ * no dialect has its block, without which the next turn compacts again.
  */
 const betasSent: readonly string[] = [
   'advanced-tool-use-2025-11-20',
   'claude-code-20250219',
-  'compact-2026-01-12',
   'context-management-2025-06-27',
   'effort-2025-11-24',
   'extended-cache-ttl-2025-04-11',

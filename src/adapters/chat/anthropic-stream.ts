@@ -1,6 +1,6 @@
 import type { ChatUsage } from '../../domain/chat/chat.ts';
 import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
-import { callIdOr } from './chat-call.ts';
+import { callIdOr } from './tool-words.ts';
 import type { EventReader } from './chat-events.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
 import { anthropicFinishWords, finishMeaning } from './finish-words.ts';

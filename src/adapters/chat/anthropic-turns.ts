@@ -1,6 +1,6 @@
 import { isBlank, partsOfContent, type ChatMessage } from '../../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { isSystem, toTurns } from './chat-call.ts';
+import { isSystem, toTurns } from './sent-messages.ts';
 
 /** The first turn must be the user's. Chat programs whose greeting is the first message send none. */
 const opening = 'Please begin.';

@@ -1,6 +1,6 @@
 import type { ChatReply, FinishReason, ToolCall } from '../../domain/chat/chat.ts';
 import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
-import { callIdOr } from './chat-call.ts';
+import { callIdOr } from './tool-words.ts';
 import type { EventReader } from './chat-events.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
 import { finishMeaning, geminiFinishWords } from './finish-words.ts';

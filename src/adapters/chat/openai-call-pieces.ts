@@ -1,5 +1,5 @@
 import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
-import { callIdOr } from './chat-call.ts';
+import { callIdOr } from './tool-words.ts';
 import { fieldsIn, indexIn, textIn, type EventFields } from './event-fields.ts';
 
 type CallDelta = Extract<ChatDelta, { kind: 'tool_call' }>;

@@ -1,6 +1,6 @@
 import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
-import { callIdOr } from './chat-call.ts';
+import { callIdOr } from './tool-words.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
 import { indexIn, fieldsIn, textIn, type EventFields } from './event-fields.ts';
 import { toResponsesReply, toSignedThought } from './openai-responses.ts';

@@ -16,9 +16,10 @@ import type { ChatSupports } from '../../domain/chat/chat-supports.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { asksForThoughts, type SignedThought, type Thinking } from '../../domain/chat/thoughts.ts';
 import type { RequestBody } from '../upstream/call-upstream.ts';
-import { callIdOr, tokenCount, pdfNameOf, objectIn, ownObject, resultText } from './chat-call.ts';
+import { pdfNameOf, objectIn, ownObject, resultText } from './sent-messages.ts';
+import { callIdOr } from './tool-words.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
-import { wholeUsage } from './total-tokens.ts';
+import { tokenCount, wholeUsage } from './whole-usage.ts';
 
 /**
  * OpenAI's Responses API, for models whose chat completions take no function tools.

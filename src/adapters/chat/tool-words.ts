@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { ChatMessage, ChatReply, ToolCall, UpstreamChat } from '../../domain/chat/chat.ts';
 import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import { plainToolSchema } from './plain-tool-schema.ts';
@@ -138,6 +138,12 @@ function uniqueId(id: string, taken: Set<string>, { hasUniqueIds }: ToolRules): 
   taken.add(free);
   return free;
 }
+
+/**
+ * The provider's id of a tool call, or one of ours. Ours are unique, because a client keeps calls and results by their ids over a whole
+ * conversation. OpenAI takes at most 40 characters.
+ */
+export const callIdOr = (id: string | null | undefined): string => id || `call_${randomUUID().replaceAll('-', '')}`;
 
 /** OpenAI's rules. Chat completions take shorter ids than responses. */
 export const openaiToolRules = (idMax: 40 | 64): ToolRules => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { filesAfterResults } from '../../../src/adapters/chat/chat-call.ts';
+import { filesAfterResults } from '../../../src/adapters/chat/sent-messages.ts';
 import { OpenaiCallPieces } from '../../../src/adapters/chat/openai-call-pieces.ts';
 import { plainToolSchema } from '../../../src/adapters/chat/plain-tool-schema.ts';
 import { openaiToolRules, withTakenTools, type ToolRules } from '../../../src/adapters/chat/tool-words.ts';

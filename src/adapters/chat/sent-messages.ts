@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import {
   isBlank,
@@ -14,6 +13,7 @@ import {
 } from '../../domain/chat/chat.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 
+/** Whether a message has instructions. */
 export const isSystem = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer';
 
 /**
@@ -115,12 +115,6 @@ function withoutParts(content: ChatContent | null, moved: readonly ChatPart[]): 
   return textOfContent(kept) || `The result is the ${kindsOf(moved)} in the next message.`;
 }
 
-/**
- * The provider's id of a tool call, or one of ours. Ours are unique, because a client keeps calls and results by their ids over a whole
- * conversation. OpenAI takes at most 40 characters.
- */
-export const callIdOr = (id: string | null | undefined): string => id || `call_${randomUUID().replaceAll('-', '')}`;
-
 /** The name of a PDF for an API that wants one. */
 export const pdfNameOf = ({ name, title }: PdfPart): string => name ?? title ?? 'document.pdf';
 
@@ -130,13 +124,6 @@ export function resultText({ content, isError }: ToolMessage): string {
   // A result that says so by itself begins with it.
   return isError && !/error/i.test(text.slice(0, 100)) ? `Error: ${text}` : text;
 }
-
-/** A token count in a reply. Anything but an integer counts as absent, because the answer may still be usable. */
-export const tokenCount = z
-  .int()
-  .nullish()
-  .catch(null)
-  .transform((value) => value ?? null);
 
 /** The object in a JSON text, such as the arguments of a tool call. Null for any other text. */
 export function objectIn(text: string): JsonObject | null {

@@ -1,4 +1,12 @@
+import { z } from 'zod';
 import type { ChatUsage } from '../../domain/chat/chat.ts';
+
+/** A token count in a reply. Anything but an integer counts as absent, because the answer may still be usable. */
+export const tokenCount = z
+  .int()
+  .nullish()
+  .catch(null)
+  .transform((value) => value ?? null);
 
 /** The counts of an OpenAI-compatible provider. Null for a missing one. */
 interface ReportedCounts {
