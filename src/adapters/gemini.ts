@@ -144,7 +144,11 @@ function toThinking({ gemini, extra, traits, maxTokens, thinking }: UpstreamChat
   const isShown = thinking?.display !== 'omitted';
   if (!isEffort(effort)) return thinking?.mode === 'adaptive' ? { includeThoughts: isShown } : undefined;
   const includeThoughts = isShown && effort !== 'none';
-  if (traits.thinking === 'adaptive') return { thinkingLevel: levels[effort], includeThoughts };
+  if (traits.thinking === 'adaptive') {
+    const level = levels[effort];
+    const thinkingLevel = level === 'MINIMAL' && traits.thinking_off === 'never' ? 'LOW' : level;
+    return { thinkingLevel, includeThoughts };
+  }
   if (effort === 'none') return { thinkingBudget: 0 };
   const requestedBudget = thinking?.budgetTokens;
   const budget =
@@ -152,7 +156,7 @@ function toThinking({ gemini, extra, traits, maxTokens, thinking }: UpstreamChat
   return { ...(budget !== null && { thinkingBudget: budget }), includeThoughts };
 }
 
-/** Gemini 3 always thinks, and `MINIMAL` is its least. */
+/** `MINIMAL` is the least of Gemini 3. Models with `thinking_off: never` refuse it. */
 const levels = {
   none: 'MINIMAL',
   minimal: 'MINIMAL',

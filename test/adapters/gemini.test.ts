@@ -286,8 +286,11 @@ describe('the Gemini chat adapter on the wire', () => {
     } satisfies Sent);
   });
 
-  it.each<['adaptive' | 'budget', string, number, NonNullable<Sent['generationConfig']['thinkingConfig']>]>([
+  it.each<['adaptive' | 'budget' | 'never', string, number, NonNullable<Sent['generationConfig']['thinkingConfig']>]>([
     ['adaptive', 'none', 4_096, { thinkingLevel: 'MINIMAL', includeThoughts: false }],
+    ['never', 'none', 4_096, { thinkingLevel: 'LOW', includeThoughts: false }],
+    ['never', 'minimal', 4_096, { thinkingLevel: 'LOW', includeThoughts: true }],
+    ['never', 'high', 4_096, { thinkingLevel: 'HIGH', includeThoughts: true }],
     ['adaptive', 'max', 4_096, { thinkingLevel: 'HIGH', includeThoughts: true }],
     ['budget', 'none', 4_096, { thinkingBudget: 0 }],
     ['budget', 'low', 4_096, { thinkingBudget: 1_024, includeThoughts: true }],
@@ -295,7 +298,8 @@ describe('the Gemini chat adapter on the wire', () => {
     ['budget', 'high', 512, { includeThoughts: true }],
   ])('translates for a model with thinking %s the reasoning effort %s at %d tokens', async (...args) => {
     const [thinking, reasoning_effort, maxOutputTokens, thinkingConfig] = args;
-    expect(await sent({ maxTokens: maxOutputTokens, extra: { reasoning_effort }, traits: { thinking } })).toEqual(
+    const traits = thinking === 'never' ? ({ thinking: 'adaptive', thinking_off: thinking } as const) : { thinking };
+    expect(await sent({ maxTokens: maxOutputTokens, extra: { reasoning_effort }, traits })).toEqual(
       withConfig({ maxOutputTokens, thinkingConfig }),
     );
   });

@@ -133,7 +133,7 @@ const Mapping = z.strictObject({
     .optional(),
   /** Anthropic and Gemini: how the model takes `reasoning_effort`, as a level or as a budget of tokens. Absent: not at all. */
   thinking: z.enum(['adaptive', 'budget']).optional(),
-  /** Anthropic, `adaptive`: the value that switches thoughts off; `never`: the model always thinks. Absent: `disabled`. */
+  /** Anthropic, `adaptive`: the value that switches thoughts off; `never`: the model always thinks. Absent: `disabled`. Gemini: `never` if it refuses `MINIMAL`. */
   thinking_off: z.enum(['between_tools', 'never']).optional(),
   /** OpenAI: the API that serves the model. Absent: chat completions. */
   api: z.enum(['responses']).optional(),

@@ -147,6 +147,10 @@ function chat(call: FamilyCall): Reply {
   const input = objectOf(call.body);
   const complaint = input ? complaintAbout(input) : 'Invalid JSON payload received.';
   if (!input || complaint !== null) return problem(400, 'INVALID_ARGUMENT', complaint ?? '');
+  const { thinkingLevel } = objectOf(objectOf(input.generationConfig)?.thinkingConfig) ?? {};
+  if (thinkingLevel === 'MINIMAL' && /^gemini-3\.(1-pro|8-flash)/.test(model)) {
+    return problem(400, 'INVALID_ARGUMENT', 'Thinking level MINIMAL is not supported for this model.');
+  }
   return answerChat(call, toRequest(input), {
     refusals,
     stream: action === 'streamGenerateContent' ? streamWords(model, `sbx${hashOf(call.body)}`) : undefined,
