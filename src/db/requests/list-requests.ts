@@ -80,7 +80,7 @@ function statementOf(
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const most = bind(limit + 1);
   const running = parts.running === null ? null : runningText(filter, parts.running, bind);
-  const ended = parts.ended === null ? null : endedText(filter, parts.ended, bind);
+  const ended = parts.ended === null ? null : endedText(filter, { position: parts.ended, scannedMax }, bind);
   const text = `
     with running as materialized (${running === null ? `select ${runningChat}, null::text as position from hold h where false` : `${running} limit ${most}`}),
     ended as materialized (

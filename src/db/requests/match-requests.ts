@@ -43,25 +43,29 @@ const runningAt = (channelId: string): string =>
   `(h.channel_id = ${channelId} or h.id = any (array(select a.request_id from attempt a
      where a.request_id = any (array(select id from hold)) and a.channel_id = ${channelId})))`;
 
-/** What is read of the ledger, in its order, and what is compared with it. */
+/** What is read of the ledger, in its order and up to `scannedMax` entries, and what is compared with it. */
 export function endedText(
   filter: RequestFilter,
-  position: TimePosition,
+  { position, scannedMax }: { position: TimePosition; scannedMax: number },
   bind: Bind,
 ): { scan: string; match: string[] } {
   const { keyId, projectId } = filter;
   const isOwned = keyId !== undefined || projectId !== undefined;
   const conditions = isOwned ? ownedRange(filter, position, bind) : idRange(filter, position, bind);
+  const order = isOwned ? 'e.created_at desc, e.id desc' : 'e.id desc';
+  const scan = `select * from ledger_entry e where ${conditions.join(' and ')} order by ${order}`;
   const match = [
     ...(keyId !== undefined && projectId !== undefined ? [`e.project_id = ${bind(projectId)}`] : []),
-    ...matchesEnded(filter, bind),
+    ...matchesEnded(filter, bind, `select e.request_id from (${scan} limit ${scannedMax}) e`),
   ];
-  const order = isOwned ? 'e.created_at desc, e.id desc' : 'e.id desc';
-  return { scan: `select * from ledger_entry e where ${conditions.join(' and ')} order by ${order}`, match };
+  return { scan, match };
 }
 
-/** Conditions for rows of `ledger_entry e`, beside that of their project and their key, for those of a page or for all of a range. */
-export function matchesEnded(filter: RequestFilter, bind: Bind, isOfRange = false): string[] {
+/**
+ * Conditions for rows of `ledger_entry e`, beside that of their project and their key: for those of a page, of which `scanned` selects the ids, or
+ * for all of a range.
+ */
+export function matchesEnded(filter: RequestFilter, bind: Bind, scanned: string | null = null): string[] {
   const { modelId, channel, outcome, reason, type, minMs, minCredits } = filter;
   return [
     isEndOfRequest,
@@ -69,17 +73,21 @@ export function matchesEnded(filter: RequestFilter, bind: Bind, isOfRange = fals
     ...beganWithin('e.began_at', filter, bind),
     ...(modelId === undefined ? [] : [`e.model_id = ${bind(modelId)}`]),
     ...(outcome === undefined ? [] : [isOutcome[outcome]]),
-    ...(reason === undefined ? [] : [endedFor(bind(reason))]),
+    ...(reason === undefined ? [] : [endedFor(bind(reason), scanned)]),
     ...(minMs === undefined ? [] : [tookAtLeast('e.created_at - e.began_at', bind(minMs))]),
     ...(minCredits === undefined ? [] : [`-e.credits >= ${bind(minCredits)}`]),
-    ...(channel === undefined ? [] : [wasCalled(bind(channel), isOfRange)]),
+    ...(channel === undefined ? [] : [wasCalled(bind(channel), scanned === null)]),
   ];
 }
 
-/** The reason of a chat that was charged and given back stands on its adjustment. */
-const endedFor = (reason: string): string =>
-  `(e.reason = ${reason}::text or ${reason} = 'not_delivered' and e.reason is null
-    and exists (select from ledger_entry a where a.request_id = e.request_id and ${gaveBackUndelivered('a')}))`;
+/**
+ * The reason of a chat that was charged and given back stands on its adjustment. Those of a page are read at once, because there may be many
+ * adjustments, and a probe for each entry would read as many blocks.
+ */
+const endedFor = (reason: string, scanned: string | null): string =>
+  `(e.reason = ${reason}::text or ${reason} = 'not_delivered' and e.reason is null and e.request_id in (
+    select a.request_id from ledger_entry a where ${gaveBackUndelivered('a')}
+      ${scanned === null ? '' : `and a.request_id = any (array(${scanned}))`}))`;
 
 const isOfTask = `e.request_id like 'task\\_%'`;
 

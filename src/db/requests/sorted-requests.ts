@@ -53,7 +53,7 @@ async function sortedRequests(
     range,
     ...(criteria.projectId === undefined ? [] : [`e.project_id = ${bind(criteria.projectId)}`]),
     ...(criteria.keyId === undefined ? [] : [`e.key_id = ${bind(criteria.keyId)}`]),
-    ...matchesEnded(criteria, bind, true),
+    ...matchesEnded(criteria, bind),
   ].join(' and ');
   const running = mayRun(criteria) ? matchesRunning(criteria, bind).join(' and ') : 'false';
   const { value, isBehind, order, position, rowsMax } = sortedBy(requestSortColumns, request, bind);

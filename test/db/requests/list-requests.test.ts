@@ -7,6 +7,7 @@ import type { RequestFilter, RequestView } from '../../../src/db/requests/reques
 import { listRequests } from '../../../src/db/requests/sorted-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { admitted, attemptEndedOk, newTask, openBook, openLedger, run, taskEnd, type Book } from '../books.ts';
+import { readsOf, stopAutovacuum } from '../block-reads.ts';
 import { anAdmission, openChatLedger, refundFacts, settledEnd } from '../chat-books.ts';
 
 let scratch: TestDatabase;
@@ -238,5 +239,30 @@ describe('listRequests', () => {
       tookMs: task?.tookMs,
       inputTokens: null,
     });
+  });
+
+  it('reads no more for chats that were not delivered if many others were not', async () => {
+    const observer = await scratch.open({ poolMax: 1 });
+    await stopAutovacuum(observer);
+    const [{ projectId, keyId }, other] = books;
+    const insert = (count: number, kind: 'settle' | 'adjust', values: unknown[]) =>
+      run(
+        db,
+        `insert into ledger_entry (project_id, key_id, kind, reason, held, request_id, credits, balance_after, model_id, began_at)
+         select $1, $2, '${kind}', $3, $4::bigint, '${kind}_' || n, 0, 1, 'model-0', clock_timestamp() from generate_series(1, ${count}) n`,
+        values,
+      );
+    const reader = await scratch.open({ poolMax: 1 });
+    const blocksOf = async (): Promise<number> => {
+      await run(db, 'analyze ledger_entry');
+      const read = () => listNewestRequests(reader, { reason: 'not_delivered', keyId }, { limit: 50, after: null });
+      // So often that PostgreSQL chooses its generic plan.
+      for (let call = 0; call < 6; call += 1) await read();
+      return (await readsOf(observer, reader)(read)).tables['ledger_entry'] ?? 0;
+    };
+    await insert(5_000, 'settle', [projectId, keyId, null, 1]);
+    const few = await blocksOf();
+    await insert(30_000, 'adjust', [other.projectId, other.keyId, 'not_delivered', null]);
+    expect(await blocksOf()).toBeLessThan(few + 50);
   });
 });
