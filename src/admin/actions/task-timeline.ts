@@ -36,7 +36,6 @@ export async function reportTimeline(
   taskId: string,
 ): Promise<Report<z.input<typeof TaskTimeline>>> {
   const task = await existingTask(deps.db, taskId);
-  const firstPage = { limit: rowsMax, after: null };
   const [owners, attempts, traceId, resolution, deliveries, ledger] = await Promise.all([
     findTaskOwners(deps.db, [taskId]),
     listAttemptDetails(deps.db, taskId),
@@ -48,6 +47,7 @@ export async function reportTimeline(
   const row = taskRow(task, owners.get(taskId));
   const shown = await shownCredits(deps);
   const { quoted, charged, refunded } = task.credits;
+  const net = ledger.items.reduce((sum, { credits }) => sum - credits, 0);
   const about = { id: task.id, model: task.modelId, startedAt: task.createdAt };
   const forCustomer =
     task.admission === 'rejected'
@@ -57,9 +57,9 @@ export async function reportTimeline(
           noun: task.type,
           isRunning: task.completedAt === null,
           reason: task.errorCode,
-          charged: charged > 0 ? charged - refunded : 0,
+          charged: net,
         });
-  const explanation = explainTask(task, attempts, deliveries.items[0]);
+  const explanation = explainTask(task, { calls: attempts, delivery: deliveries.items[0], ledger: ledger.items });
   return {
     document: {
       ...row,
@@ -124,7 +124,7 @@ const workflowUrl = ({ development, temporal }: WorkflowUrlConfig, taskId: strin
     : `${development.temporalUiUrl}/namespaces/${temporal.namespace}/workflows/${taskId}`;
 
 /** More than one task has: its callback can be sent again by hand. */
-const rowsMax = 100;
+export const firstPage = { limit: 100, after: null };
 
 /** The trace from the create request to the callback; null if the task is not traced. */
 export async function traceIdOf(db: Database, taskId: string): Promise<string | null> {

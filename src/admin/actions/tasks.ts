@@ -9,6 +9,7 @@ import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../services/callbacks/redeliver-callback.ts';
 import { resolveTask } from '../../services/tasks/end/resolve-task.ts';
 import { recordAudit } from '../../db/operators/audit.ts';
+import { listLedgerEntries } from '../../services/ledger/list-ledger-entries.ts';
 import { findTaskOwners } from '../../db/tasks/task-owners.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
 import { listAttemptDetails } from '../../db/tasks/attempt-details.ts';
@@ -22,7 +23,15 @@ import { listInput, listRequest } from '../list-input.ts';
 import { factText, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
-import { taskCallTable, callCosts, existingTask, taskRow, timelineAction, traceIdOf } from './task-timeline.ts';
+import {
+  taskCallTable,
+  callCosts,
+  existingTask,
+  firstPage,
+  taskRow,
+  timelineAction,
+  traceIdOf,
+} from './task-timeline.ts';
 
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
 export const taskActions = group('image and video tasks', () => ({
@@ -49,15 +58,8 @@ const list = action({
   route: { method: 'GET', path: '/tasks', role: 'viewer' },
   answer: listOf(TaskRow),
   needs: 'database',
-  async run(deps, { project, status, type, model, key, unknown: unknownOnly, ...page }) {
-    const filter = {
-      projectId: project,
-      status,
-      type,
-      modelId: model,
-      keyId: key,
-      unknownOnly,
-    };
+  async run(deps, { project: projectId, key: keyId, model: modelId, status, type, unknown: unknownOnly, ...page }) {
+    const filter = { projectId, keyId, modelId, status, type, unknownOnly };
     const shown = await shownCredits(deps);
     const toLine = (task: TaskView) => ({
       task_id: task.id,
@@ -106,10 +108,9 @@ const show = action({
     const keptResults = await readKeptResults(deps, taskId);
     const traceId = await traceIdOf(deps.db, taskId);
     const presented = presentTask(deps, task);
-    const {
-      items: [delivery],
-    } = await listDeliveries(deps, taskId, { limit: 1, after: null });
-    const explanation = explainTask(task, attempts, delivery);
+    const [delivery] = (await listDeliveries(deps, taskId, { limit: 1, after: null })).items;
+    const ledger = (await listLedgerEntries(deps, { projectId: task.projectId, requestId: taskId }, firstPage)).items;
+    const explanation = explainTask(task, { calls: attempts, delivery, ledger });
     const shown = await shownCredits(deps);
     const about = factText({
       task_id: task.id,

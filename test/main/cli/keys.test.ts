@@ -381,6 +381,10 @@ describe('tollgate credits adjust', () => {
       given: 12,
       balance: 100,
     });
+    expect(await done('tasks', 'timeline', taskId)).toMatchObject({
+      explanation: expect.stringContaining('Credits charged: 12 of 12 held. Credits given back later: 12.'),
+      for_customer: expect.stringMatching(/ succeeded and cost nothing\.$/),
+    });
     for (const reason of ['not_delivered', 'the answer was not delivered'])
       for (const id of [admission.requestId, taskId])
         expect(await refused('credits', 'adjust', '--task', id, '--reason', reason)).toContain('Choose other words');

@@ -4,6 +4,7 @@ import { errorTable, type ErrorCode } from '../../../domain/errors.ts';
 import { taskErrorTable } from '../../../domain/tasks/task.ts';
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import type { PublicDelivery } from '../../../schemas/delivery.ts';
+import type { PublicEntry } from '../../../schemas/ledger-entry.ts';
 
 type ExplainedTask = Pick<
   TaskView,
@@ -20,11 +21,23 @@ type ExplainedTask = Pick<
 type Call = Pick<AttemptDetail, 'channel' | 'outcome' | 'errorClass' | 'status' | 'detail'>;
 type DeliveryTries = Pick<PublicDelivery, 'tries'>;
 
+interface Recorded {
+  calls: readonly Call[];
+  /** The last one. */
+  delivery: DeliveryTries | undefined;
+  ledger: readonly Pick<PublicEntry, 'kind' | 'credits'>[];
+}
+
 /** Why a task ended as it did, what it was charged and what became of its last callback, in sentences for people. */
-export function explainTask(task: ExplainedTask, calls: readonly Call[], delivery: DeliveryTries | undefined): string {
-  const { quoted, charged, refunded } = task.credits;
+export function explainTask(task: ExplainedTask, { calls, delivery, ledger }: Recorded): string {
+  const { quoted, charged } = task.credits;
   if (task.admission === 'rejected') return explainRefusal(task.refusalCode);
   if (task.completedAt === null) return `The task is ${task.status}. Credits held for it: ${task.credits.reserved}.`;
+  // The row of a task knows of its end only.
+  const adjusted = ledger.filter(({ kind }) => kind === 'adjust').map(({ credits }) => credits);
+  const sumOf = (amounts: readonly number[]): number => amounts.reduce((sum, credits) => sum + credits, 0);
+  const taken = sumOf(adjusted.map((credits) => Math.max(0, -credits)));
+  const returned = sumOf(adjusted) + taken;
   const sentences = [
     task.errorCode === null ? 'The task succeeded.' : taskErrorTable[task.errorCode].message,
     task.errorCode === null ? null : lastCall(task, calls.at(-1)),
@@ -32,7 +45,8 @@ export function explainTask(task: ExplainedTask, calls: readonly Call[], deliver
     charged === 0
       ? `The hold of ${quoted} credits was given back, and nothing was charged.`
       : `Credits charged: ${charged} of ${quoted} held.`,
-    charged > 0 && refunded > 0 ? `Credits given back later: ${refunded}.` : null,
+    taken > 0 ? `Credits charged later, for an adopted result: ${taken}.` : null,
+    returned > 0 ? `Credits given back later: ${returned}.` : null,
     callbackSentence(task.callback, delivery),
   ];
   return sentences.filter((sentence) => sentence !== null).join(' ');
