@@ -13,7 +13,7 @@ import { listInput, listRequest } from '../list-input.ts';
 import { factText, table, time } from '../plain-text.ts';
 import { jsonRow, listReport, type Report } from '../report.ts';
 import { shownCredits, type ShownDeps } from '../shown-credits.ts';
-import { chatRow } from './request-row.ts';
+import { chatRow, requestLine } from './request-row.ts';
 
 /** `tollgate chats …`: chats whose credits were held, and why each ended as it did. Prompts and answers are not stored. */
 export const chatActions = group('chats and why they ended as they did', () => ({ list, show }));
@@ -34,35 +34,13 @@ const list = action({
   route: { method: 'GET', path: '/chats', role: 'viewer' },
   answer: listOf(ChatRow),
   needs: 'database',
-  async run(deps, { project, key, model, channel, outcome, reason, ...page }) {
-    const filter = {
-      projectId: project,
-      keyId: key,
-      modelId: model,
-      channel,
-      outcome,
-      reason,
-    };
+  async run(deps, { project: projectId, key: keyId, model: modelId, channel, outcome, reason, ...page }) {
+    const filter = { projectId, keyId, modelId, channel, outcome, reason, type: 'chat' } as const;
     // Those that run are in another table, so the oldest of both are found as by any column.
     const request = listRequest({ ...page, sort: page.sort === 'oldest' ? 'created_at' : page.sort });
     const shown = await shownCredits(deps);
-    const toLine = (chat: RequestView) => {
-      const { credits, input_tokens: input, output_tokens: output } = chatRow(chat);
-      return {
-        request_id: chat.requestId,
-        project_id: chat.projectId,
-        model: chat.modelId,
-        outcome: chat.outcome,
-        reason: chat.reason,
-        channels: chat.channels.join(', '),
-        tokens: input === null ? null : `${input}+${output}`,
-        charged: shown(credits.charged),
-        refunded: shown(credits.refunded),
-        created_at: time(chat.startedAt),
-        took_ms: chat.tookMs,
-      };
-    };
-    return listReport(await listRequests(deps.db, { ...filter, type: 'chat' }, request), toLine, {
+    const toLine = (chat: RequestView) => ({ request_id: chat.requestId, ...requestLine(chat, shown) });
+    return listReport(await listRequests(deps.db, filter, request), toLine, {
       list: 'chats',
       nothing: 'No chat matches.',
       toDocument: chatRow,

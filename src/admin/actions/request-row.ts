@@ -3,6 +3,7 @@ import { tokenColumns, toTokenColumns, type TokenColumn } from '../../domain/cat
 import type { RequestView } from '../../db/requests/request-filter.ts';
 import type { ChatRow } from '../schemas/chats.ts';
 import type { RequestRow } from '../schemas/requests.ts';
+import { time, usd } from '../plain-text.ts';
 
 /** What both a chat and a request of any type have. */
 type CommonRequestView = Omit<RequestView, 'type' | 'taskId' | 'projectName' | 'keyName'>;
@@ -17,6 +18,25 @@ export const requestRow = (request: RequestView): z.input<typeof RequestRow> => 
   project_name: request.projectName,
   key_name: request.keyName,
 });
+
+/** A request as a line of a list shows it, behind its id. */
+export function requestLine(request: RequestView, shown: (credits: number) => string) {
+  const { credits, input_tokens: input, output_tokens: output, cost_micro_usd: cost, ...row } = requestRow(request);
+  return {
+    project: row.project_name || row.project_id,
+    key: row.key_name || row.key_id,
+    model: row.model,
+    outcome: row.outcome,
+    reason: row.reason,
+    channels: row.channels.join(', '),
+    tokens: input === null ? null : `${input}+${output}`,
+    charged: shown(credits.charged),
+    refunded: shown(credits.refunded),
+    cost_usd: row.unknown_costs === 0 ? usd(cost) : cost === 0 ? 'unknown' : `at least ${usd(cost)}`,
+    created_at: time(row.created_at),
+    took_ms: row.took_ms,
+  };
+}
 
 const noCounts = Object.fromEntries(tokenColumns.map((column) => [column, null])) as Record<TokenColumn, null>;
 

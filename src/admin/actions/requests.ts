@@ -17,7 +17,7 @@ import { factText, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 import { reportChat } from './chats.ts';
-import { requestRow } from './request-row.ts';
+import { requestLine, requestRow } from './request-row.ts';
 import { reportTimeline } from './task-timeline.ts';
 
 /** `tollgate requests …`: chats and media tasks in one list. Prompts and answers of chats are not stored. */
@@ -46,32 +46,16 @@ const list = action({
   route: { method: 'GET', path: '/requests', role: 'viewer' },
   answer: listOf(RequestRow),
   needs: 'database',
-  async run(deps, { project, key, model, channel, type, outcome, reason, minMs, minCredits, ...page }) {
-    const filter = {
-      projectId: project,
-      keyId: key,
-      modelId: model,
-      channel,
-      type,
-      outcome,
-      reason,
-      minMs,
-      minCredits,
-    };
+  async run(deps, { project: projectId, key: keyId, model: modelId, channel, type, outcome, reason, ...rest }) {
+    const { minMs, minCredits, ...page } = rest;
+    const filter = { projectId, keyId, modelId, channel, type, outcome, reason, minMs, minCredits };
     // Those that run are in another table, so the oldest of both are found as by any column.
     const request = listRequest({ ...page, sort: page.sort === 'oldest' ? 'created_at' : page.sort });
     const shown = await shownCredits(deps);
-    const toLine = (request: RequestView) => ({
-      request: request.taskId ?? request.requestId,
-      type: request.type,
-      project: request.projectName || request.projectId,
-      model: request.modelId,
-      outcome: request.outcome,
-      reason: request.reason,
-      channels: request.channels.join(', '),
-      charged: shown(requestRow(request).credits.charged),
-      created_at: time(request.startedAt),
-      took_ms: request.tookMs,
+    const toLine = (row: RequestView) => ({
+      request: row.taskId ?? row.requestId,
+      type: row.type,
+      ...requestLine(row, shown),
     });
     return listReport(await listRequests(deps.db, filter, request), toLine, {
       list: 'requests',

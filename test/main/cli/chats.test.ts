@@ -180,6 +180,11 @@ describe('tollgate chats list', () => {
   it('continues after a cursor, and shows people a line for each', async () => {
     const text = await textOf('chats', 'list', '--limit', '1', '--outcome', 'refunded');
     expect(text).toMatch(/upstream_rate_limited/);
+    for (const list of ['chats', 'requests']) {
+      const [headings = '', ...lines] = (await textOf(list, 'list', '--project', project.projectId)).split('\n');
+      expect(headings).toMatch(/PROJECT +KEY +MODEL .* TOKENS +CHARGED +REFUNDED +COST_USD +CREATED_AT +TOOK_MS$/);
+      expect(lines.find((line) => line.startsWith(whole.requestId))).toMatch(/ 120\+30 .* 0\.000077 /);
+    }
     const first = await home.ask(token, 'GET', '/chats?limit=1');
     expect(first.body).toMatchObject({ data: [{ request_id: running.requestId }], has_more: true });
     expect(await idsOf('--after', String(first.body['next_cursor']))).toEqual([refunded.requestId, whole.requestId]);

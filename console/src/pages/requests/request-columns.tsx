@@ -1,14 +1,14 @@
 import { Text } from '@mantine/core';
 import type { RequestRow } from '../../api/admin-types.ts';
 import { numeric, type Columns } from '../../ui/data-table.tsx';
-import { creditsCell, milliseconds, words } from '../../ui/format.ts';
+import { cost, creditsCell, milliseconds, number, words } from '../../ui/format.ts';
 import { Owner, ResourceLink, ResourceLinks } from '../../ui/links.tsx';
 import { Status, When } from '../../ui/values.tsx';
 import { outcomeName } from './outcomes.ts';
 
-/** What was charged, without what was given back later. */
+/** What was charged, without what was given back later. A refund gives back what was held, and an adopted result may be charged after it. */
 const paidFor = ({ outcome, credits }: RequestRow): number =>
-  outcome === 'refunded' ? 0 : credits.charged - credits.refunded;
+  outcome === 'refunded' ? credits.charged : credits.charged - credits.refunded;
 
 /** The columns of requests of any type. */
 export const requestColumns: Columns<RequestRow> = [
@@ -22,7 +22,16 @@ export const requestColumns: Columns<RequestRow> = [
   {
     accessorKey: 'model',
     header: 'Model',
-    cell: ({ row: { original } }) => <ResourceLink of="model" id={original.model} />,
+    cell: ({ row: { original } }) => (
+      <>
+        <ResourceLink of="model" id={original.model} />
+        {original.input_tokens !== null && original.output_tokens !== null && (
+          <Text size="xs" c="dimmed">
+            {`${number(original.input_tokens)} + ${number(original.output_tokens)} tokens`}
+          </Text>
+        )}
+      </>
+    ),
   },
   {
     id: 'project',
@@ -54,7 +63,14 @@ export const requestColumns: Columns<RequestRow> = [
     id: 'credits',
     header: 'Credits',
     accessorFn: paidFor,
-    cell: ({ row: { original } }) => creditsCell(paidFor(original)),
+    cell: ({ row: { original } }) => (
+      <>
+        {creditsCell(paidFor(original))}
+        <Text size="xs" c="dimmed">
+          Cost: {cost(original.cost_micro_usd, original.unknown_costs)}
+        </Text>
+      </>
+    ),
     ...numeric,
   },
   {
