@@ -4,7 +4,7 @@ import { toTokenColumns } from '../../domain/catalog/token-counts.ts';
 import { spendGroups, spendMeasures, usageGroups, type SpendGroup } from '../../domain/ledger/usage-group.ts';
 import { isTimeZone, spendRange } from '../../domain/ledger/usage-range.ts';
 import { option, action } from '../define-action.ts';
-import { intFrom, moment, nameList, shortText, unixSecondsOf } from '../input.ts';
+import { intFrom, nameList, pastMoment, shortText, unixSecondsOf } from '../input.ts';
 import { table, time, usd } from '../plain-text.ts';
 import { SpendAnswer } from '../schemas/usage.ts';
 import { shownCredits } from '../shown-credits.ts';
@@ -17,8 +17,8 @@ export const usageAction = action({
       'count only what this project paid (default: every project)',
     ),
     key: option('<id>', shortText.optional()).describe('count only this key'),
-    from: option('<time>', moment.optional()).describe('begin here (default: 30 days before the end)'),
-    to: option('<time>', moment.optional()).describe('end before this time (default: now)'),
+    from: option('<time>', pastMoment.optional()).describe('begin here (default: 30 days before the end)'),
+    to: option('<time>', pastMoment.optional()).describe('end before this time (default: now)'),
     groupBy: option('<names>', nameList.pipe(z.array(z.enum(spendGroups))).optional()).describe(
       'add up by some of day,hour,model,project,key,channel,type (default: day,model,key of one project, day of all)',
     ),

@@ -305,6 +305,9 @@ describe('a list of the admin API', () => {
     });
     const usage = await home.ask(tokenOf('viewer'), 'GET', `/usage?project=${project}&group_by=day`);
     expect(usage.body).toMatchObject({ data: [], total: { requests: 0, credits: 0 } });
+    // A span is how long ago the time was.
+    expect(await home.ask(tokenOf('viewer'), 'GET', '/usage?from=7d&to=1h')).toMatchObject({ status: 200 });
+    expect(await home.ask(tokenOf('viewer'), 'GET', '/usage?from=1h&to=7d')).toMatchObject({ status: 400 });
     const ofAll = await home.ask(
       tokenOf('viewer'),
       'GET',
