@@ -25,7 +25,7 @@ export type SecretRefusal = 'unknown' | 'revoked' | 'playground' | 'too_often';
 
 /**
  * Adds a secret to a key, and ends the older ones after the overlap. Returns when they end, in unix seconds, or why the key gets no
- * secret: `too_often` is beyond `perDayMax` of them in 24 hours.
+ * secret: `too_often` is beyond `perDayMax` of them in 24 hours, beside the first one.
  */
 export const addKeySecret = (
   database: Database,
@@ -51,8 +51,8 @@ export const addKeySecret = (
 const displayed = ({ prefix, last4 }: Pick<NewKeySecret, 'prefix' | 'last4'>): string => `${prefix}…${last4}`;
 
 /**
- * Adds a secret to a key, in the transaction of `query`, unless it has got `perDayMax` of them in 24 hours. A key of the playground gets one only from the playground itself. Its older secrets expire after the overlap. Concurrent rotations of a
- * key run one after the other.
+ * Adds a secret to a key, in the transaction of `query`. Its older secrets expire after the overlap. A key of the playground gets one only from
+ * the playground itself. Concurrent rotations of a key run one after the other.
  */
 export async function insertKeySecret(
   query: Query,
@@ -77,10 +77,11 @@ export async function insertKeySecret(
   if (key.ofPlayground && !forPlayground) return 'playground';
   const recent = await query(
     'operator-recent-secrets',
-    `select id from api_key_secret where key_id = $1 and created_at > clock_timestamp() - interval '1 day'`,
+    `select s.id from api_key_secret s where s.key_id = $1 and s.created_at > clock_timestamp() - interval '1 day'
+       and exists (select from api_key_secret e where e.key_id = s.key_id and e.created_at < s.created_at)`,
     [keyId],
   );
-  if (recent.length > perDayMax) return 'too_often';
+  if (recent.length >= perDayMax) return 'too_often';
   const [previous = null] = await query<Pick<NewKeySecret, 'prefix' | 'last4'>>(
     'operator-newest-secret',
     'select prefix, last4 from api_key_secret where key_id = $1 order by created_at desc, id desc limit 1',
