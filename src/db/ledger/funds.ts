@@ -1,7 +1,8 @@
 import type { Database } from '../database.ts';
+import { leftOfGrants } from './grants.ts';
 
 export interface Funds {
-  /** Credits of the project that a request can hold, its overdraft included. */
+  /** Credits of the project that a request can hold, its overdraft included, without those that have ended. */
   balance: number;
   /** What the key may still spend of its budgets; null without one, negative after a budget was lowered. */
   budgetLeft: number | null;
@@ -14,8 +15,9 @@ export async function findFunds(
 ): Promise<Funds> {
   const funds = await database.first<Funds>(
     'find-funds',
-    `select a.balance + a.overdraft as balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as budget_left
-     from credit_account a join api_key k on k.project_id = a.project_id where a.project_id = $1 and k.id = $2`,
+    `select a.balance + a.overdraft - grants.ended as balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as budget_left
+     from credit_account a join api_key k on k.project_id = a.project_id cross join lateral (${leftOfGrants('a')}) grants
+     where a.project_id = $1 and k.id = $2`,
     [projectId, keyId],
   );
   if (!funds) throw new Error(`the project ${projectId} has no account or no key ${keyId}`);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../../src/db/database.ts';
+import { findFunds } from '../../../src/db/ledger/funds.ts';
 import { cli } from '../../../src/main/cli.ts';
 import { rowsOf, run } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
@@ -98,7 +99,7 @@ describe('tollgate credits add --expires', () => {
 
 describe('tollgate credits show', () => {
   it('lists the credits that expire, the first end first, without those that have ended', async () => {
-    const { projectId } = await operator.project({ credits: 100 });
+    const { projectId, keyId } = await operator.project({ credits: 100 });
     const account = ['--project', projectId];
     expect(await done('credits', 'show', ...account)).toEqual({
       project_id: projectId,
@@ -117,6 +118,7 @@ describe('tollgate credits show', () => {
     ];
     await endGrants(projectId, '1h');
     expect(await done('credits', 'show', ...account)).toMatchObject({ balance: 150, expiring });
+    expect(await findFunds(db, { projectId, keyId })).toEqual({ balance: 150, budgetLeft: null });
     let text = '';
     await cli(['credits', 'show', ...account], home.settings, (written) => (text += written));
     expect(text).toMatch(/^EXPIRING +EXPIRES_AT\n20 · \$0\.00002 +2030-01-01 00:00:00Z\n30 · \S+ +2031/m);
