@@ -48,10 +48,11 @@ export const importAction = action({
     const { installation } = outcome;
     const spent = folder === undefined ? null : await writeSpent(deps, folder, { program, source, installation });
     const document = documentOf(outcome, { program, source, dryRun, drafts, spent });
-    if (report !== undefined) await writeFile(report, reportText(report, document), { mode: 0o600 });
-    const written = `${spent?.projects} files with ${spent?.credits} credits spent are in ${folder}. Run each once.`;
-    if (spent) return { document, text: written, refused: false };
-    return { document, text: textOf(document, outcome.refused), refused: outcome.refused };
+    const { refused } = outcome;
+    if (report !== undefined) await writeFile(report, reportText(report, document, refused), { mode: 0o600 });
+    if (!spent) return { document, text: textOf(document, refused), refused };
+    const written = `${spent.projects} files with ${spent.credits} credits spent are in ${folder}. Run each once.`;
+    return { document, text: written, refused: false };
   },
 });
 
@@ -133,10 +134,10 @@ const noticeWords: Readonly<Record<string, string>> = {
   changed: 'Changed',
 };
 
-const reportText = (file: string, document: ImportDocument): string =>
+const reportText = (file: string, document: ImportDocument, refused: boolean): string =>
   file.endsWith('.json')
     ? `${JSON.stringify(document, null, 2)}\n`
-    : `${textOf({ ...document }, false)}\n${everything(document)}`;
+    : `${textOf(document, refused)}\n${everything(document)}`;
 
 const everything = ({ notices }: ImportDocument): string =>
   notices.length <= shownMax

@@ -3,6 +3,7 @@ import { findUsable, listOffers, type Offer } from '../../services/catalog/list-
 import { creditValueOf } from '../../services/ledger/credit-value.ts';
 import { listedNamesOf, allNamesOf } from '../../domain/catalog/model-names.ts';
 import { creditRange } from '../../domain/catalog/credit-range.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import { readCursor } from '../../platform/cursor.ts';
 import { ShortModelList, ModelRow } from '../schemas/catalog.ts';
 import { action, option } from '../define-action.ts';
@@ -56,6 +57,9 @@ export const modelsAction = action({
     const { items: ordered } = wholeList(matching, { ...order, timeOf: ({ createdAt }) => createdAt, toDocument });
     const items = q === undefined ? ordered : ordered.toSorted((a, b) => Number(isNamed(b, q)) - Number(isNamed(a, q)));
     const first = items.findIndex(({ model }) => model.id === after) + 1;
+    // To begin anew would give a reader of all pages the same models again, without an end.
+    if (after !== undefined && first === 0)
+      throw new GatewayError('invalid_value', { param: 'after', message: goneCursor });
     const page = items.slice(first, first + limit);
     const isLast = first + limit >= items.length;
     const shown = await shownCredits(deps);
@@ -71,6 +75,9 @@ export const modelsAction = action({
     return withDocument(report, { ...report.document, losing, groups });
   },
 });
+
+const goneCursor =
+  'after is the cursor behind a model that this list does not have any more. Read it from its beginning.';
 
 const hasName = (offer: Offer, text: string): boolean =>
   [offer.model.display_name, ...allNamesOf(offer)].some((name) => name.toLowerCase().includes(text.toLowerCase()));

@@ -225,6 +225,13 @@ describe('what is typed into a field that finds', () => {
     expect(await found('/models', { q: 'no such model' }, 'id')).toEqual([]);
   });
 
+  it('refuses the cursor behind a model that the list does not have any more', async () => {
+    const { next_cursor: after } = await readList('/models', { limit: '1' });
+    expect((await readList('/models', { limit: '1', after: String(after) })).data).toHaveLength(1);
+    const refused = await home.ask(token, 'GET', `/models?limit=1&type=video&after=${String(after)}`);
+    expect([refused.status, codeOf(refused)]).toEqual([400, 'invalid_value']);
+  });
+
   it('has only models that a key may use and a channel serves', async () => {
     const usable = { usable_by: 'key_h_1_1' };
     expect(await found('/models', usable, 'id')).toEqual([]);

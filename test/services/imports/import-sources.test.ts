@@ -163,6 +163,9 @@ describe('a bad source', () => {
     expect(await done('import', 'one-api', '--from', path, '--dry-run', '--skip-refused')).toMatchObject({
       created: { projects: 4, channels: 6 },
     });
+    const report = join(folder, 'refused.md');
+    await cli(['import', 'one-api', '--from', path, '--report', report], home.settings, () => undefined);
+    expect(readFileSync(report, 'utf8')).toMatch(/^Nothing was imported, because records are refused\./);
   });
 
   it('with a negative quota makes a project that owes, and texts and times that PostgreSQL lacks become the nearest ones', async () => {
