@@ -81,7 +81,7 @@ export function matchesEnded(filter: RequestFilter, bind: Bind, scanned: string 
 }
 
 /**
- * The reason of a chat that was charged and given back stands on its adjustment. Those of a page are read at once, because there may be many
+ * The reason of a chat that was charged and given back stands on its adjustment. Those of a page are read together, because there may be many
  * adjustments, and a probe for each entry would read as many blocks.
  */
 const endedFor = (reason: string, scanned: string | null): string =>

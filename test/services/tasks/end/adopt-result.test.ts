@@ -127,16 +127,16 @@ describe('tasks adopt', () => {
     const task = await failedTask();
     const before = await balance();
     await done('tasks', 'adopt', task, '--result', png, '--charge');
-    const told = async (cost: string, ...sentences: string[]): Promise<void> => {
+    const expectSentences = async (cost: string, ...sentences: string[]): Promise<void> => {
       const { explanation, for_customer: forCustomer } = await done('tasks', 'timeline', task);
       expect(forCustomer).toContain(` ended early and cost ${cost}: `);
       expect(explanation).toContain(['nothing was charged.', ...sentences].join(' '));
       expect((await done('tasks', 'show', task))['explanation']).toBe(explanation);
     };
-    await told('10 credits', 'Credits charged later, for an adopted result: 10.');
+    await expectSentences('10 credits', 'Credits charged later, for an adopted result: 10.');
     const adjust = ['credits', 'adjust', '--task', task];
     expect(await done(...adjust, '--amount', '4', '--reason', 'adopted by mistake')).toMatchObject({ given: 4 });
-    await told('6 credits', 'Credits charged later, for an adopted result: 10.', 'Credits given back later: 4.');
+    await expectSentences('6 credits', 'Credits charged later, for an adopted result: 10.', 'Credits given back later: 4.');
     expect(await done(...adjust, '--amount', '4', '--reason', 'adopted by mistake')).toMatchObject({ given: 0 });
     expect(await refused(...adjust, '--reason', 'adopted result')).toContain('Another amount');
     expect(await done(...adjust, '--reason', 'the rest')).toMatchObject({ given: 6 });
