@@ -18,7 +18,7 @@ import { channelStateWords } from '../../domain/channels/channel-state.ts';
 import { ChannelSchema, ChannelSettings, SwitchedChannel, TestedChannel } from '../schemas/channels.ts';
 import { group, option, readFrom, action } from '../define-action.ts';
 import { baseUrl, channelName, credential, credentialHelp, families, family, sendable } from '../channel-input.ts';
-import { intFrom, nameList, onOff, shortText } from '../input.ts';
+import { intFrom, nameList, onOff, shortText, smallCount } from '../input.ts';
 import { wholeListInput } from '../list-input.ts';
 import { oneLine, factText, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport, type Report } from '../report.ts';
@@ -121,7 +121,7 @@ function limitsOf({ used, wait, rpm, tpm, parallel }: LimitState) {
 
 const limitNames = ['rpm', 'tpm', 'parallel'] as const;
 
-/** Such as `60 of 60 rpm, at this limit until …; 1 of 4 parallel`. */
+/** Such as `60 of 60 rpm, not drawn until …; 1 of 4 parallel`. */
 function limitsText({ used, not_drawn: full, until, ...limits }: ReturnType<typeof limitsOf>): string {
   const parts = limitNames.flatMap((name) => {
     if (limits[name] === null) return [];
@@ -182,10 +182,7 @@ const add = action({
 const limit = (what: string) =>
   option(
     '<number|none>',
-    z
-      .union([z.literal(['none', null, '0', 0]).transform(() => null), intFrom(1, 2_147_483_647)])
-      .exactOptional()
-      .describe(`the most ${what}; the channel is skipped at its limit; none removes it`),
+    z.union([z.literal(['none', null, '0', 0]).transform(() => null), smallCount]).exactOptional(),
   ).describe(`the most ${what}; the channel is skipped at its limit; none removes it`);
 
 const set = action({

@@ -97,39 +97,19 @@ const adjust = action({
   refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { task: requestId, reason, amount = null }, actor) {
-    const {
-      projectId,
-      returned,
-      charged,
-      givenInAll: returnedInAll,
-      balance,
-    } = await adjustCredits(deps, {
-      requestId,
-      amount,
-      reason,
-      actor,
-    });
+    const adjusted = await adjustCredits(deps, { requestId, amount, reason, actor });
+    const { projectId, returned, charged, givenInAll, balance } = adjusted;
     const sentence =
       returned > 0
         ? `Gave ${returned} credits back to ${projectId}.`
         : `Credits were already given back for this reason. Nothing changed.`;
-    const about = {
-      task_id: requestId,
-      project_id: projectId,
-      given: returned,
-      charged,
-      given_in_all: returnedInAll,
-      balance,
-    };
+    const sums = { given: returned, charged, given_in_all: givenInAll, balance };
     const shown = await shownCredits(deps);
-    return factsReport(sentence, about, {
-      shown: {
-        given: shown(returned),
-        charged: shown(charged),
-        given_in_all: shown(returnedInAll),
-        balance: shown(balance),
-      },
-    });
+    return factsReport(
+      sentence,
+      { task_id: requestId, project_id: projectId, ...sums },
+      { shown: Object.fromEntries(Object.entries(sums).map(([name, credits]) => [name, shown(credits)])) },
+    );
   },
 });
 

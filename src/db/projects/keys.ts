@@ -215,7 +215,7 @@ const lockAccountOf = (inside: Transaction, keyId: string): Promise<unknown> =>
     keyId,
   ]);
 
-/** Changes the changes settings of a key under its lock. Spent and reserved credits do not change. */
+/** Changes settings of a key under its lock. Spent and reserved credits do not change. */
 export const updateKeyLimits = (
   database: Database,
   { keyId, changes, actor }: { keyId: string; changes: Partial<KeyLimits>; actor: string },

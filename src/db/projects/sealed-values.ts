@@ -68,7 +68,7 @@ async function listSealed(
   );
 }
 
-/** Replaces a sealed value; false if it has changed since it was read as `from`../. */
+/** Replaces a sealed value; false if it has changed since it was read as `from`. */
 async function replaceSealed(
   inside: Statements,
   sealedColumn: SealedColumn,

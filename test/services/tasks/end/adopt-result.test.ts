@@ -136,7 +136,11 @@ describe('tasks adopt', () => {
     await expectSentences('10 credits', 'Credits charged later, for an adopted result: 10.');
     const adjust = ['credits', 'adjust', '--task', task];
     expect(await done(...adjust, '--amount', '4', '--reason', 'adopted by mistake')).toMatchObject({ given: 4 });
-    await expectSentences('6 credits', 'Credits charged later, for an adopted result: 10.', 'Credits given back later: 4.');
+    await expectSentences(
+      '6 credits',
+      'Credits charged later, for an adopted result: 10.',
+      'Credits given back later: 4.',
+    );
     expect(await done(...adjust, '--amount', '4', '--reason', 'adopted by mistake')).toMatchObject({ given: 0 });
     expect(await refused(...adjust, '--reason', 'adopted result')).toContain('Another amount');
     expect(await done(...adjust, '--reason', 'the rest')).toMatchObject({ given: 6 });
