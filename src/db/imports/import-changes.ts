@@ -63,7 +63,7 @@ async function moveBalance(
   });
 }
 
-/** What the key has spent here stays counted. */
+/** What the key has spent here stays counted, and a budget that was removed here stays away. */
 async function moveBudget(
   inside: Statements,
   {
@@ -76,7 +76,7 @@ async function moveBudget(
   const [key] = await inside.query<{ before: number | null; after: number | null }>(
     'move-budget',
     `update api_key k set budget = case when $2::bigint is null then null when $3::bigint is null then k.spent + $2
-       else greatest(0, k.budget + $3) end
+       when k.budget is not null then greatest(0, k.budget + $3) end
      from (select id, budget from api_key where id = $1 for update) former
      where k.id = former.id returning former.budget as before, k.budget as after`,
     [keyId, credits, difference],

@@ -201,6 +201,20 @@ describe('tollgate channels verify', () => {
     await dear.die();
   });
 
+  it('tells what calls cost whose success cannot be noted', async () => {
+    const upstream = await startChatUpstream();
+    await done('channels', 'add', '--name', 'unnoted', ...channelAt(upstream.url));
+    await rowsOf(db, 'alter function note_mapping_success(text, text) rename to away_mapping_success');
+    try {
+      const { printed } = await verify('unnoted', '--live', '--max-cost', '1000000');
+      expect(printed.data.map(({ live }) => live?.outcome)).toContain('ok');
+      expect(printed.spent_micro_usd).toBeGreaterThan(0);
+    } finally {
+      await rowsOf(db, 'alter function away_mapping_success(text, text) rename to note_mapping_success');
+      await upstream.die();
+    }
+  });
+
   it('counts a call that broke off as the most that it may cost, so that the calls after it stay within --max-cost', async () => {
     const mini = catalog.find(({ model }) => model.id === 'gpt-5-mini');
     if (!mini) throw new Error('the catalog lacks gpt-5-mini');

@@ -230,6 +230,11 @@ describe('another import', () => {
       created: nothing,
       changed: nothing,
     });
+    // An operator lets the key spend without one.
+    await rowsOf(db, `update api_key set budget = null where name = 'app'`);
+    const third = changed('third', `update tokens set remain_quota = 300000 where name = 'app'`);
+    await done('import', 'one-api', '--from', third, '--as', 'moved');
+    expect(await rowsOf(db, `select distinct budget from api_key where name = 'app'`)).toEqual([{ budget: null }]);
     expect(await breachesIn(db)).toEqual([]);
   });
 

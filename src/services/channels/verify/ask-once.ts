@@ -60,9 +60,12 @@ export async function askOnce(
   });
   const tookMs = Math.round(performance.now() - startedAt);
   if (came.outcome === 'ok') {
-    const at = { channelId: channel.id, modelId: served.entry.model.id };
-    await noteMappingSuccess(deps.db, at);
-    await noteChannelSuccess(deps.db, { ...at, ageSeconds: tookMs / 1000 });
+    const success = { channelId: channel.id, modelId: served.entry.model.id, ageSeconds: tookMs / 1000 };
+    const noted = Promise.all([noteMappingSuccess(deps.db, success), noteChannelSuccess(deps.db, success)]);
+    // The report says what was bought all the same.
+    await noted.catch((error: unknown) =>
+      deps.logger.warn({ err: error, channel: channel.name }, 'the success of a verified model was not noted'),
+    );
   }
   return { ...came, tookMs };
 }
