@@ -56,8 +56,9 @@ export interface NotedCall {
 }
 
 /**
- * The circuit breaker of each channel and model, and the cool-down after a 429 or an error of our account: of the credential that was sent, or of the
- * whole channel if it has no other. Both are rows in PostgreSQL, so that all processes agree. Only the share of failures in the last minute is counted in each process.
+ * The circuit breaker of each channel and model, and the cool-down after a 429 or an error of our account: of the credential that was sent, or
+ * of the whole channel if it has no other. Both are rows in PostgreSQL, so that all processes agree. Only the share of failures in the last
+ * minute is counted in each process.
  */
 export class CircuitBreaker {
   readonly #deps: BreakerDeps;
@@ -78,8 +79,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Outcomes that were counted before a trip must not trip the breaker again after it. Each trip begins the window once: its probes begin later, and
-   * their outcomes count.
+   * Outcomes that were counted before a trip must not trip the breaker again after it. Each trip begins the window once: its probes begin
+   * later, and their outcomes count.
    */
   restartTripped(channels: readonly ChannelRow[]): void {
     const tripped = new Set(
@@ -141,8 +142,9 @@ export class CircuitBreaker {
   }
 
   /**
-   * Records the answer to a channel's free call for all of its models. A refused account cools the channel down. A failure counts as one of
-   * a call, until a call of a client succeeds; a provider that cannot be reached trips it immediately. A success ends what earlier free calls began.
+   * Records the answer to a channel's free call for all of its models. A refused account cools the channel down. A failure counts as one of a
+   * call, until a call of a client succeeds; a provider that cannot be reached trips it immediately. A success ends what earlier free calls
+   * began.
    */
   async noteFreeCall(channel: ChannelRow, startedAt: number, attempt: Attempt<unknown>): Promise<void> {
     const note = freeCallNoteOf(attempt);

@@ -76,7 +76,8 @@ type Parsed = z.infer<typeof ConfigSchema>;
 export type Config = { readonly [Group in keyof Parsed]: Readonly<Parsed[Group]> };
 
 /**
- * Reads and checks the whole environment, and the files of secrets (`NAME_FILE`). Nothing else reads it. Throws `ConfigError` with one line per variable at fault.
+ * Reads and checks the whole environment, and the files of secrets (`NAME_FILE`). Nothing else reads it. Throws `ConfigError` with one line per
+ * variable at fault.
  */
 export const loadConfig = (environment: Record<string, string | undefined>): Config => read(ConfigSchema, environment);
 

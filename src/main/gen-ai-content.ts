@@ -21,8 +21,8 @@ const cut = (text: string, length: number): string =>
   text.length > textMax || length > 2 * textMax ? `${text.slice(0, textMax)}… (${length} characters)` : text;
 
 /**
- * What was asked, in the words of OpenTelemetry's conventions (`gen_ai.system_instructions`, `gen_ai.input.messages`), if the project of the request has opted
- * in. Pictures and files are named and never recorded.
+ * What was asked, in the words of OpenTelemetry's conventions (`gen_ai.system_instructions`, `gen_ai.input.messages`), if the project of the
+ * request has opted in. Pictures and files are named and never recorded.
  */
 export function genAiInput(request: ChatRequest): SpanFacts {
   const clean = cleanOf(request);

@@ -15,7 +15,7 @@ interface ProcessReadings {
 const turnSeconds = 30;
 const turnsIn = (minutes: number): number => (minutes * 60) / turnSeconds;
 
-/** A share of the requests that are answered with 5xx, in a long window and still in a short one, in minutes: the rules of deploy/prometheus/alerts.yaml. */
+/** Shares of requests that are answered with 5xx, in a long window and still in a short one, in minutes, as in deploy/prometheus/alerts.yaml. */
 const burnRates = [
   { name: 'many_errors', share: 0.1, long: 5, short: 1 },
   { name: 'many_errors', share: 0.072, long: 60, short: 5 },

@@ -19,9 +19,9 @@ import { createFilesWatch } from './watch-files.ts';
 import { createTemporalWatch } from './watch-temporal.ts';
 
 /**
- * The loops of every worker: they start waiting tasks, poll parked jobs, resume silent tasks, decide abandoned cancels, end stale tasks
- * and refund expired chats. Each has a loop of its own, so that none waits for another. They run the commands of the jobs more often
- * and without their lock or record, so that tasks end even without Temporal and a scheduler. One adds up the traffic for the overview, one the usage. The
+ * The loops of every worker: they start waiting tasks, poll parked jobs, resume silent tasks, decide abandoned cancels, end stale tasks and
+ * refund expired chats. Each has a loop of its own, so that none waits for another. They run the commands of the jobs more often and without
+ * their lock or record, so that tasks end even without Temporal and a scheduler. One adds up the traffic for the overview, one the usage. The
  * last loop runs overdue jobs. `stop` ends the loops after their current turn. While the database is marked as restored, only those run that
  * write to the database alone or look after Temporal.
  */

@@ -17,9 +17,9 @@ export interface PriceComparison {
 }
 
 /**
- * Compares the costs of a catalog with LiteLLM's `model_prices_and_context_window.json`. With `on`, the day of today, it sets those that differ to the
- * listed ones, each with its evidence and that day. Throws `CatalogError` for an invalid catalog, `OperatorError` for a file that is not such a list, or
- * the file system's own error; then no file has changed.
+ * Compares the costs of a catalog with LiteLLM's `model_prices_and_context_window.json`. With `on`, the day of today, it sets those that differ
+ * to the listed ones, each with its evidence and that day. Throws `CatalogError` for an invalid catalog, `OperatorError` for a file that is not
+ * such a list, or the file system's own error; then no file has changed.
  */
 export async function compareWithPriceList({
   catalog,

@@ -66,8 +66,8 @@ export function removeMembers(text: string, map: YAMLMap, keys: readonly string[
 }
 
 /**
- * Sets the rules of a list: a rule with the same conditions keeps its place and its comments, a new one follows the last rule of its value, and a rule that is
- * not among them leaves, unless its value has none among them.
+ * Sets the rules of a list: a rule with the same conditions keeps its place and its comments, a new one follows the last rule of its value, and
+ * a rule that is not among them leaves, unless its value has none among them.
  */
 export function setRules(text: string, list: YAMLSeq, rules: readonly PricingRule[]): TextEdit[] {
   const items = list.items.filter(isMap);

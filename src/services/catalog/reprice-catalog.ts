@@ -27,9 +27,9 @@ export interface Repriced {
 }
 
 /**
- * Writes the prices of a catalog from its costs: those of the family where a class of tokens or a combination of parameters is dearest, times the markup.
- * Everything else in the texts stays as it is, byte for byte. Throws `CatalogError` for an invalid catalog, and `OperatorError` for a price that a catalog
- * may not have and for a model that has too many combinations.
+ * Writes the prices of a catalog from its costs: those of the family where a class of tokens or a combination of parameters is dearest, times
+ * the markup. Everything else in the texts stays as it is, byte for byte. Throws `CatalogError` for an invalid catalog, and `OperatorError` for
+ * a price that a catalog may not have and for a model that has too many combinations.
  */
 export function repriceCatalog(texts: readonly CatalogText[], policy: PricePolicy): Repriced {
   const { entries } = readCatalog(texts);

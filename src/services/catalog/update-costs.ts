@@ -13,9 +13,9 @@ export interface UpdatedCosts {
 export const mappingId = ({ model, family }: Pick<ComparedMapping, 'model' | 'family'>): string => `${model} ${family}`;
 
 /**
- * Sets the costs that differ from a price list to the listed ones, and where and when they were read (`verified`). A mapping that says why it differs
- * keeps its cost. So does one whose prices the list has for other limits of input, or for which parameters it does not say. Throws `CatalogError` if the
- * catalog would be invalid.
+ * Sets the costs that differ from a price list to the listed ones, and where and when they were read (`verified`). A mapping that says why it
+ * differs keeps its cost. So does one whose prices the list has for other limits of input, or for which parameters it does not say. Throws
+ * `CatalogError` if the catalog would be invalid.
  */
 export function updateCosts(
   texts: readonly CatalogText[],

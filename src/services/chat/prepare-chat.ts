@@ -79,8 +79,8 @@ function checkInputUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): 
 }
 
 /**
- * The request with the size of each PDF that it has. Throws `unsupported_parameter` if the model takes no PDF, with the models that do and that the key may
- * use, and `invalid_value` for data that is no PDF. A document that could not be measured has the size null.
+ * The request with the size of each PDF that it has. Throws `unsupported_parameter` if the model takes no PDF, with the models that do and that
+ * the key may use, and `invalid_value` for data that is no PDF. A document that could not be measured has the size null.
  */
 export async function measuredDocuments(
   deps: Pick<Deps, 'adapters' | 'catalog' | 'pdfMeter'>,

@@ -16,10 +16,10 @@ import type { ChatDeps, ChatInput } from './chat-input.ts';
 export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
 
 /**
- * Draws the channels and claims the first. The turns of one conversation draw the same order, so that they find the caches of their
- * provider warm, unless the model's `session_affinity` is false (rules "Routing"). If the circuit breakers of all are tripped, the one that recovers first is tried
- * anyway. If all cool down or are at a limit, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
- * credentials cannot be decrypted is left out, so that it costs no attempt.
+ * Draws the channels and claims the first. The turns of one conversation draw the same order, so that they find the caches of their provider
+ * warm, unless the model's `session_affinity` is false (rules "Routing"). If the circuit breakers of all are tripped, the one that recovers
+ * first is tried anyway. If all cool down or are at a limit, the answer is 503 with the time until the first is available (rules "Routing"). A
+ * channel whose credentials cannot be decrypted is left out, so that it costs no attempt.
  */
 export async function drawChatChannels(
   deps: ChatDeps,
@@ -178,8 +178,8 @@ interface NextChannel {
 }
 
 /**
- * Chooses the channel after a failed one, or null if there is none: the same with another credential, if the failure was of the credential, else the next of the
- * order that may be called. A credential that failed is not sent again for this chat.
+ * Chooses the channel after a failed one, or null if there is none: the same with another credential, if the failure was of the credential,
+ * else the next of the order that may be called. A credential that failed is not sent again for this chat.
  */
 function createNextChannel(
   deps: ChatDeps,

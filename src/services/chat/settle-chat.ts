@@ -27,8 +27,8 @@ import type { PreparedChat } from './prepare-chat.ts';
 import type { ChannelAttempt } from './route-chat.ts';
 
 /**
- * The client's answer, the settlement to write before the answer is sent, and what it means for the metrics. `streamed` says how far an answer got that
- * was passed on as it came: what it had when it broke off is charged.
+ * The client's answer, the settlement to write before the answer is sent, and what it means for the metrics. `streamed` says how far an answer
+ * got that was passed on as it came: what it had when it broke off is charged.
  */
 export async function billChat(
   deps: ChatDeps,

@@ -29,11 +29,11 @@ export interface StreamedChat {
 }
 
 /**
- * Serves one chat whose answer is passed on as it arrives. The credits are held first, and settled when the answer ends: by the
- * provider's counts, or by an estimate of what was generated, never above the hold. An answer that breaks off, and one whose reader
- * leaves, is charged as far as it was generated; with nothing generated it costs nothing, and a key whose clients leave so too often is
- * refused with 429. How far the answer is read on for its counts, `ReadOn` says. Until the first content another channel is tried, and a failure throws a `GatewayError`, as it does
- * if the settlement cannot be written. Resolves after the settlement, so that the end of the answer is sent only then.
+ * Serves one chat whose answer is passed on as it arrives. The credits are held first, and settled when the answer ends: by the provider's
+ * counts, or by an estimate of what was generated, never above the hold. An answer that breaks off, and one whose reader leaves, is charged as
+ * far as it was generated; with nothing generated it costs nothing, and a key whose clients leave so too often is refused with 429. How far the
+ * answer is read on for its counts, `ReadOn` says. Until the first content another channel is tried, and a failure throws a `GatewayError`, as
+ * it does if the settlement cannot be written. Resolves after the settlement, so that the end of the answer is sent only then.
  */
 export async function streamChat(
   deps: ChatDeps,

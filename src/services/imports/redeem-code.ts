@@ -5,8 +5,8 @@ import { OperatorError } from '../operator-error.ts';
 import { toAddedCredits, type Credits } from '../ledger/add-credits.ts';
 
 /**
- * Gives the credits of an imported redemption code to a project. Again with the same project changes nothing. Throws `OperatorError` for a code that is not
- * known, or that another project has.
+ * Gives the credits of an imported redemption code to a project. Again with the same project changes nothing. Throws `OperatorError` for a code
+ * that is not known, or that another project has.
  */
 export async function redeemCode(
   { db }: Pick<Deps, 'db'>,

@@ -4,9 +4,9 @@ import type { Deps } from '../../deps.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
 /**
- * Gives back the credits that a task or chat was charged by its settlement or by an adopted result, or `amount` of them, by a ledger entry in the current month. Each
- * reason is used once, and the sum never exceeds the charge. The task still shows its original charge. Returns the credits that
- * this call gave back (`returned`, 0 if it was repeated) and all that were given back for the request (`givenInAll`). Throws
+ * Gives back the credits that a task or chat was charged by its settlement or by an adopted result, or `amount` of them, by a ledger entry in
+ * the current month. Each reason is used once, and the sum never exceeds the charge. The task still shows its original charge. Returns the
+ * credits that this call gave back (`returned`, 0 if it was repeated) and all that were given back for the request (`givenInAll`). Throws
  * `OperatorError` if the adjustment is refused.
  */
 export async function adjustCredits(

@@ -4,8 +4,8 @@ import { readCreditValue } from '../../db/ledger/credit-value.ts';
 import { creditValueOfNew } from '../../domain/ledger/money.ts';
 
 /**
- * What one credit is worth, in micro-USD: the setting, else what is stored with the installation. Without a database, for commands that only read files,
- * the value of a new installation.
+ * What one credit is worth, in micro-USD: the setting, else what is stored with the installation. Without a database, for commands that only
+ * read files, the value of a new installation.
  */
 export async function creditValueOf({
   config,

@@ -5,8 +5,8 @@ import type { OverviewAlarm } from './overview-alarm.ts';
 type Condition = Pick<OverviewAlarm, 'name' | 'message' | 'remedy'> & Partial<OverviewAlarm>;
 
 /**
- * What is wrong with the installation as a whole: its processes, PostgreSQL, Temporal, files, backups, and queues that do not move. Each condition has an
- * alert for Prometheus too, whose annotation `conditions` has its name.
+ * What is wrong with the installation as a whole: its processes, PostgreSQL, Temporal, files, backups, and queues that do not move. Each
+ * condition has an alert for Prometheus too, whose annotation `conditions` has its name.
  */
 export const installationConditions = (backlog: Backlog): OverviewAlarm[] =>
   [

@@ -16,10 +16,10 @@ export interface PlaygroundKey {
 }
 
 /**
- * Gives an operator a key for the playground of the console, which spends at most `budgetDaily` credits of a project a day (UTC) and
- * lasts as long as a session. It may buy chats and media and nothing else, and no other action changes its limits or its secret. An operator has one such key for each project: a second call gives the same key a new secret and ends the
- * earlier one. So the spend of the day counts against the cap, however often the console is opened. Throws `OperatorError` for an unknown
- * project.
+ * Gives an operator a key for the playground of the console, which spends at most `budgetDaily` credits of a project a day (UTC) and lasts as
+ * long as a session. It may buy chats and media and nothing else, and no other action changes its limits or its secret. An operator has one
+ * such key for each project: a second call gives the same key a new secret and ends the earlier one. So the spend of the day counts against the
+ * cap, however often the console is opened. Throws `OperatorError` for an unknown project.
  */
 export async function issuePlaygroundKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,

@@ -13,7 +13,7 @@ interface PlanToSave {
   actor: string;
 }
 
-/** Creates a plan. Returns a warning for each rule that decides no price. Throws `OperatorError` for a name that is taken and a price above the largest. */
+/** Creates a plan. Returns a warning for each rule that decides no price. Throws `OperatorError` for a taken name and a price that is too high. */
 export async function createPlan(
   { db }: Pick<Deps, 'db'>,
   plan: PlanToSave,

@@ -11,10 +11,10 @@ import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 export const clientRotations = { perDayMax: 10 };
 
 /**
- * Adds a second secret to a key, which keeps its id, limits, budget and spend. The previous secrets end at `previousUntil` (unix
- * seconds), after 24 hours or earlier by an earlier rotation (rules "Keys and auth"). With `now` they end immediately, because they
- * have leaked. Only here is the new secret returned. Throws `OperatorError` for an unknown or revoked key and for a key of the playground, and `GatewayError` beyond
- * `perDayMax` rotations in 24 hours.
+ * Adds a second secret to a key, which keeps its id, limits, budget and spend. The previous secrets end at `previousUntil` (unix seconds),
+ * after 24 hours or earlier by an earlier rotation (rules "Keys and auth"). With `now` they end immediately, because they have leaked. Only
+ * here is the new secret returned. Throws `OperatorError` for an unknown or revoked key and for a key of the playground, and `GatewayError`
+ * beyond `perDayMax` rotations in 24 hours.
  */
 export async function rotateKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,

@@ -27,11 +27,11 @@ import { takeSlot } from './take-slot.ts';
 import { tieToCredential, type Begun } from './own-credential.ts';
 
 /**
- * Runs a media task on one channel, from submit to stored outputs, and ends the task if it succeeds. The attempt row records its progress and is written before
- * the call, so Temporal may run the attempt again at any point. It submits at most once, resumes polling the submitted job, and
- * reports an outcome that is already recorded. A job that takes longer than `pollInlineSeconds` is parked, if the workflow can
- * wait for it; a later run collects its result. It returns every outcome. It throws only if the database is unavailable, the
- * process shuts down, or another run has taken the attempt over.
+ * Runs a media task on one channel, from submit to stored outputs, and ends the task if it succeeds. The attempt row records its progress and
+ * is written before the call, so Temporal may run the attempt again at any point. It submits at most once, resumes polling the submitted job,
+ * and reports an outcome that is already recorded. A job that takes longer than `pollInlineSeconds` is parked, if the workflow can wait for it;
+ * a later run collects its result. It returns every outcome. It throws only if the database is unavailable, the process shuts down, or another
+ * run has taken the attempt over.
  */
 export async function runAttempt(
   deps: AttemptDeps,

@@ -123,7 +123,7 @@ export function usableFor(
   return mapping ? { row, adapter, mapping, upstream } : null;
 }
 
-/** The channel ready for a submit; null when it is gone, does not serve this task, or has no credential to send now. `counted`: the one whose limits count the call. */
+/** The channel ready for a submit, with the `counted` credential if there is one. Null if it cannot be called, or not for this task. */
 export async function findUsableChannel(
   deps: AttemptDeps,
   task: AttemptTask,
