@@ -23,7 +23,7 @@ export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' |
   /** The calls that `claim` counted against the limits of their channels. */
   calls: Pick<ChannelLimits, 'fullForMs' | 'end' | 'undo' | 'tie'>;
   /** The channel with a credential in its turn, whatever its breaker says; null if all cool down or are left out. Counts no call. */
-  drawCredential(channel: ChannelRow, without: ReadonlySet<string>): Promise<ChannelRow | null>;
+  drawCredential(channel: ChannelRow, draw: CredentialDraw): Promise<ChannelRow | null>;
   /** Notes which models the provider's complete list lacks, and raises an alarm for each. Returns the models whose state changed. */
   noteModelList: (channel: ChannelRow, lacking: readonly UnlistedModel[], isComplete: boolean) => Promise<ListNote>;
   /** Counts an attempt that ended, for the charts of operators. */
@@ -40,6 +40,15 @@ interface ClaimedCall {
   without?: ReadonlySet<string>;
   /** What counts against the limits of the channel. Absent: the call is not counted. */
   counted?: CountedCall;
+}
+
+export interface CredentialDraw {
+  /** Credentials that are left out, by id. */
+  without: ReadonlySet<string>;
+  /** Whether a call is about to begin, so that the next one sends another credential. The claim of a limited channel takes its turn itself. */
+  takesTurn: boolean;
+  /** The credential of an earlier draw for the same call, which is kept if it may still be sent. */
+  drawnBefore?: string;
 }
 
 interface ListNote {
@@ -73,15 +82,15 @@ export function createChannelCache(
   };
   /** How many calls took a credential, by channel. */
   const turns = new Map<string, number>();
-  const inTurn = (channel: ChannelRow, nowMs: number, without: ReadonlySet<string>): string[] => {
+  const inTurn = (channel: ChannelRow, nowMs: number, { without, takesTurn }: CredentialDraw): string[] => {
     const turn = turns.get(channel.id) ?? 0;
-    if (channel.credentials.length > 1) turns.set(channel.id, turn + 1);
+    if (takesTurn && channel.credentials.length > 1) turns.set(channel.id, turn + 1);
     return credentialsInTurn(channel.credentials, { turn, nowMs, without }).map(({ id }) => id);
   };
   const limits = new ChannelLimits(db, tools.logger);
   /** The channel with the credential that the call sends. A limited channel counts the call. */
   const begin = async (channel: ChannelRow, nowMs: number, call: ClaimedCall): Promise<ChannelRow | null> => {
-    const credentialIds = inTurn(channel, nowMs, call.without ?? none);
+    const credentialIds = inTurn(channel, nowMs, { without: call.without ?? none, takesTurn: true });
     const [first] = credentialIds;
     if (first === undefined) return null;
     const isCounted = channel.isLimited && call.counted;
@@ -107,8 +116,10 @@ export function createChannelCache(
     },
     claimTripped: async (channel, call) => begin(channel, (await list()).nowMs, call),
     calls: limits,
-    async drawCredential(channel, without) {
-      const [id] = inTurn(channel, (await list()).nowMs, without);
+    async drawCredential(channel, { without, drawnBefore, takesTurn }) {
+      const draw = { without, takesTurn: takesTurn && !channel.isLimited };
+      const ids = inTurn(channel, (await list()).nowMs, draw);
+      const id = ids.find((each) => each === drawnBefore) ?? ids[0];
       return id === undefined ? null : withCredential(channel, id);
     },
     release: (channel, modelId) => breaker.release(channel, modelId),

@@ -44,7 +44,7 @@ export async function runAttempt(
     const before = failed.size;
     const report = await runOnce(deps, input, signals, failed);
     const mayGoOn = report.kind === 'transient' && failed.size > before && failed.size < CREDENTIALS_MAX;
-    const next = mayGoOn ? await findCallableChannel(deps, input.channelId, failed) : null;
+    const next = mayGoOn ? await findCallableChannel(deps, input.channelId, { failed, takesTurn: false }) : null;
     if (next?.mayBegin !== true) return report;
   }
 }
@@ -57,7 +57,9 @@ async function runOnce(
   failed: Set<string>,
 ): Promise<AttemptReport> {
   leaveIfDraining(signals);
-  const found = await findCallableChannel(deps, input.channelId, failed);
+  // A run that collects a parked job begins no call.
+  const takesTurn = input.attemptId === undefined;
+  const found = await findCallableChannel(deps, input.channelId, { failed, takesTurn });
   const taken = await takeSlot(deps, input, found, failed);
   if (taken === 'full') return { kind: 'skipped' };
   try {

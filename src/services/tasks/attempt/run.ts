@@ -1,5 +1,6 @@
 import type { Adapter, MediaRequest, Upstream } from '../../../adapters/channel.ts';
 import type { AttemptTask } from '../../../db/tasks/attempts.ts';
+import type { CredentialDraw } from '../../../channels/channel-cache.ts';
 import { withCredential, type ChannelRow } from '../../../db/channels/channels.ts';
 import type { Deps } from '../../../deps.ts';
 import type { TaskMapping } from '../../../domain/tasks/task-snapshot.ts';
@@ -96,19 +97,19 @@ export interface CallableChannel {
 }
 
 /**
- * The channel with a credential in its turn, but for those that failed. Null when the channel is gone, makes no media, or no credential can be
+ * The channel with a credential, which `draw` says how to choose, but none of those that failed. Null when the channel is gone, makes no media, or no credential can be
  * decrypted. `mayBegin` is false while all credentials cool down: only a job that was submitted before is asked about then.
  */
 export async function findCallableChannel(
   deps: AttemptDeps,
   channelId: string,
-  failed: ReadonlySet<string>,
+  { failed, ...draw }: Omit<CredentialDraw, 'without'> & { failed: ReadonlySet<string> },
 ): Promise<(CallableChannel & { mayBegin: boolean }) | null> {
   const row = await deps.channels.find(channelId);
   const adapter = row && deps.adapters[row.adapter];
   if (!row || !adapter?.submitMedia) return null;
   const without = new Set([...failed, ...unreadableCredentials(deps, row)]);
-  const drawn = row.credentials.length === 1 ? row : await deps.channels.drawCredential(row, without);
+  const drawn = row.credentials.length === 1 ? row : await deps.channels.drawCredential(row, { ...draw, without });
   const credential = usableCredential(deps, drawn ?? row);
   return credential === null ? null : { row: drawn ?? row, adapter, credential, mayBegin: drawn !== null };
 }
@@ -128,11 +129,11 @@ export async function findUsableChannel(
   deps: AttemptDeps,
   task: AttemptTask,
   channelId: string,
-  { failed, counted }: { failed: ReadonlySet<string>; counted: string | null },
+  { failed, drawnBefore, isCounted }: { failed: ReadonlySet<string>; drawnBefore: string; isCounted: boolean },
 ): Promise<UsableChannel | null> {
-  const callable = await findCallableChannel(deps, channelId, failed);
+  const callable = await findCallableChannel(deps, channelId, { failed, drawnBefore, takesTurn: false });
   if (callable?.mayBegin !== true) return null;
-  const row = counted === null ? callable.row : withCredential(callable.row, counted);
+  const row = isCounted ? withCredential(callable.row, drawnBefore) : callable.row;
   const credential = row && usableCredential(deps, row);
   return row && credential !== null ? usableFor(task, { ...callable, row, credential }) : null;
 }

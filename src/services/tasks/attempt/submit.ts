@@ -117,7 +117,8 @@ async function ofOtherCredential(
 ): Promise<BusyChannel | null> {
   if (row.credentials.length === 1 || !isOfCredential(attempt)) return null;
   failedCredentials.add(row.credential.id);
-  const hasOther = (await findCallableChannel(deps, row.id, failedCredentials))?.mayBegin === true;
+  const hasOther =
+    (await findCallableChannel(deps, row.id, { failed: failedCredentials, takesTurn: false }))?.mayBegin === true;
   return hasOther && failedCredentials.size < CREDENTIALS_MAX ? { seconds: 0, isPromised: true } : null;
 }
 

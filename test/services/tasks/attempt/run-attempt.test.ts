@@ -10,6 +10,7 @@ import type { Adapter, MediaRequest, Upstream } from '../../../../src/adapters/c
 import { createChannelCache } from '../../../../src/channels/channel-cache.ts';
 import { credentialContext } from '../../../../src/services/channels/unseal-credential.ts';
 import { readKeptResults } from '../../../../src/services/tasks/attempt/kept-results.ts';
+import { setChannel } from '../../../../src/services/channels/set-channel.ts';
 import { AttemptInterrupted, type AttemptDeps } from '../../../../src/services/tasks/attempt/run.ts';
 import { runAttempt } from '../../../../src/services/tasks/attempt/run-attempt.ts';
 import type { Config } from '../../../../src/config/load-config.ts';
@@ -264,6 +265,23 @@ describe('a job with more results than a task may have', () => {
     expect(await runAttempt(deps, task, signals)).toEqual({ kind: 'refused', code: 'upstream_invalid_response' });
     const kept = await readKeptResults(deps, task.taskId);
     expect(kept.map(({ url }) => url)).toEqual(outputs.slice(0, 16).map(({ url }) => url));
+  });
+});
+
+describe('the credentials of a channel', () => {
+  it.each([
+    ['without inputs', {}, {}],
+    ['with inputs', undefined, {}],
+    ['without inputs, at a limited channel', {}, { parallel: 9 }],
+    ['with inputs, at a limited channel', undefined, { parallel: 9 }],
+  ])('are sent in turn for tasks %s', async (_which, input, limits) => {
+    const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => prepared(input)));
+    if (!first) throw new Error('there is no task');
+    const { channelId: channel, deps } = first;
+    await setChannel(deps, { channel, changes: limits, credentialAdd: 'b-credential', actor: 'test' });
+    for (const { taskId } of [first, ...others]) await runAttempt(deps, { taskId, channelId: channel }, signals);
+    const used = sent.map(({ upstream }) => upstream.credential);
+    expect(used.toSorted()).toEqual(['a-credential', 'a-credential', 'b-credential', 'b-credential']);
   });
 });
 
