@@ -143,8 +143,7 @@ export class CircuitBreaker {
 
   /**
    * Records the answer to a channel's free call for all of its models. A refused account cools the channel down. A failure counts as one of a
-   * call, until a call of a client succeeds; a provider that cannot be reached trips it immediately. A success ends what earlier free calls
-   * began.
+   * call, until a call of a client succeeds; a provider that cannot be reached trips it. A success ends what earlier free calls began.
    */
   async noteFreeCall(channel: ChannelRow, startedAt: number, attempt: Attempt<unknown>): Promise<void> {
     const note = freeCallNoteOf(attempt);

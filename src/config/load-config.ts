@@ -75,10 +75,7 @@ type Parsed = z.infer<typeof ConfigSchema>;
 /** The whole configuration, by subject. A function takes the group that it needs. */
 export type Config = { readonly [Group in keyof Parsed]: Readonly<Parsed[Group]> };
 
-/**
- * Reads and checks the whole environment, and the files of secrets (`NAME_FILE`). Nothing else reads it. Throws `ConfigError` with one line per
- * variable at fault.
- */
+/** Reads and checks the environment and the files of secrets; nothing else does. Throws `ConfigError` with one line per variable at fault. */
 export const loadConfig = (environment: Record<string, string | undefined>): Config => read(ConfigSchema, environment);
 
 /** Where the catalog is and what a credit is worth, for commands that work without an installation. Throws `ConfigError`. */

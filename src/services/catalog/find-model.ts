@@ -15,8 +15,8 @@ export type NoteModel = (modelId: string) => void;
 
 /**
  * The offered model that a request names by its id or, for a chat model, by an alias. Aliases of image and video models count with `allAliases`
- * only, because their presets and the routes of the specification do not go together. It has the prices of the key's plan. Throws
- * `GatewayError` if there is none or the key may not use it.
+ * only, because their presets and the routes of the specification do not go together. It has the prices of the key's plan.
+ * Throws `GatewayError`.
  */
 export async function findModelFor(
   { catalog }: Pick<Deps, 'catalog'>,

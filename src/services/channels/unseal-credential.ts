@@ -60,10 +60,3 @@ export const isCallable = (
   deps: Pick<Deps, 'sealer' | 'logger'>,
   channel: Pick<ChannelRow, 'name' | 'credentials'>,
 ): boolean => unreadableCredentials(deps, channel).size < channel.credentials.length;
-
-/** The credentials of a channel that can be decrypted. */
-export const readableSecrets = (
-  deps: Pick<Deps, 'sealer' | 'logger'>,
-  { name, credentials }: Pick<ChannelRow, 'name' | 'credentials'>,
-): string[] =>
-  credentials.map((credential) => usableCredential(deps, { name, credential })).filter((one) => one !== null);

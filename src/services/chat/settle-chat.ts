@@ -39,8 +39,8 @@ export async function billChat(
 ): Promise<{ body: string; answered: ChatAnswered; end: ChatSettlement; sale: Sale }> {
   const { entry, request, hold, credits } = input.prepared;
   const plausible = plausibleCounts(entry, request);
+  const about = { request_id: input.requestId, model: entry.model.id, channel: attempted.channel.name };
   if (isAbsurd(reply, plausible)) {
-    const about = { request_id: input.requestId, model: entry.model.id, channel: attempted.channel.name };
     deps.logger.warn(
       { ...about, usage: reply.usage },
       'a provider reported more tokens than its model can have: they are estimated',
@@ -51,7 +51,6 @@ export async function billChat(
   const settlement = settledCredits(entry.model.pricing, usage, credits);
   if (settlement.undercharged > 0) {
     deps.metrics.creditsUndercharged(settlement.undercharged);
-    const about = { request_id: input.requestId, model: entry.model.id, channel: attempted.channel.name };
     deps.logger.warn(
       { ...about, credits_undercharged: settlement.undercharged },
       'a chat cost more than its hold and was charged the hold',

@@ -5,8 +5,7 @@ import { SourceError } from '../../db/imports/source-database.ts';
 import { providerTarget, targetUrl } from '../../domain/imports/channel-types.ts';
 import { emptyInstallation, type ImportedChannel, type ImportedInstallation } from '../../domain/imports/imported.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
-import { countOne } from './count-one.ts';
-import { objectOf } from './source-values.ts';
+import { countOne, objectOf } from './source-values.ts';
 
 type SourceEnvironment = Readonly<Record<string, string | undefined>>;
 

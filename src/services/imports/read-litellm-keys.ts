@@ -4,10 +4,19 @@ import { creditsOfUsd } from '../../domain/imports/source-money.ts';
 import { matchesGlob } from '../../domain/plans/model-pattern.ts';
 import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
-import { metadataOf } from './metadata-of.ts';
 import { teamOwner, userOwner, type LitellmImport } from './litellm-import.ts';
-import { countOne } from './count-one.ts';
-import { amountOf, clipped, columnNumber, columnText, jsonOf, secondsOf, textsOf, truthOf } from './source-values.ts';
+import {
+  amountOf,
+  clipped,
+  columnNumber,
+  columnText,
+  countOne,
+  jsonOf,
+  metadataOf,
+  secondsOf,
+  textsOf,
+  truthOf,
+} from './source-values.ts';
 
 const columns = [
   'token',

@@ -2,11 +2,9 @@ import type { SourceDatabase, SourceRow } from '../../db/imports/source-database
 import { emptyInstallation, type ImportedInstallation, type ImportedOwner } from '../../domain/imports/imported.ts';
 import { creditsOfUsd } from '../../domain/imports/source-money.ts';
 import { demandTables } from './demand-tables.ts';
-import { metadataOf } from './metadata-of.ts';
 import { readLitellmKeys } from './read-litellm-keys.ts';
-import { countOne } from './count-one.ts';
 import { teamOwner, userOwner, type LitellmImport } from './litellm-import.ts';
-import { amountOf, clipped, columnText, textsOf, truthOf } from './source-values.ts';
+import { amountOf, clipped, columnText, countOne, metadataOf, textsOf, truthOf } from './source-values.ts';
 
 const needed = {
   LiteLLM_VerificationToken: ['token', 'spend', 'expires', 'models', 'user_id', 'team_id', 'max_budget'],

@@ -2,9 +2,8 @@ import type { SourceRow } from '../../db/imports/source-database.ts';
 import { channelTarget, targetUrl } from '../../domain/imports/channel-types.ts';
 import type { ImportedChannel } from '../../domain/imports/imported.ts';
 import { readPriorities } from '../../domain/imports/priorities.ts';
-import { countOne } from './count-one.ts';
 import type { OneApiImport } from './one-api-import.ts';
-import { jsonOf, columnNumber, objectOf, columnText, wordsOf } from './source-values.ts';
+import { columnNumber, columnText, countOne, jsonOf, objectOf, wordsOf } from './source-values.ts';
 
 const enabledChannel = 1;
 const columns = [

@@ -1,6 +1,5 @@
-import { countOne } from './count-one.ts';
 import type { OneApiImport } from './one-api-import.ts';
-import { jsonOf, objectOf } from './source-values.ts';
+import { countOne, jsonOf, objectOf } from './source-values.ts';
 
 /**
  * The options with ratios, as prices in credits for 1,000 tokens. A ratio of 1 costs one quota a token: 1,000 tokens are 1,000 quota, of which

@@ -2,10 +2,8 @@ import type { SourceRow } from '../../db/imports/source-database.ts';
 import type { ImportedKey } from '../../domain/imports/imported.ts';
 import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import { toCidr } from '../../platform/egress/public-address.ts';
-import { metadataOf } from './metadata-of.ts';
-import { countOne } from './count-one.ts';
 import { isDeleted, type OneApiImport } from './one-api-import.ts';
-import { clipped, columnNumber, columnText, truthOf, wordsOf } from './source-values.ts';
+import { clipped, columnNumber, columnText, countOne, metadataOf, truthOf, wordsOf } from './source-values.ts';
 
 const enabledToken = 1;
 const disabledToken = 2;

@@ -1,14 +1,12 @@
 import { SourceError, type SourceDatabase, type SourceRow } from '../../db/imports/source-database.ts';
 import { emptyInstallation, type ImportedInstallation } from '../../domain/imports/imported.ts';
 import { creditsOfQuota } from '../../domain/imports/source-money.ts';
-import { countOne } from './count-one.ts';
 import { demandTables } from './demand-tables.ts';
-import { metadataOf } from './metadata-of.ts';
 import { isDeleted, type OneApiProgram, type OneApiImport } from './one-api-import.ts';
 import { readOneApiChannels } from './read-one-api-channels.ts';
 import { readOneApiPrices } from './read-one-api-prices.ts';
 import { readOneApiTokens } from './read-one-api-tokens.ts';
-import { clipped, columnNumber, columnText, quotaOf } from './source-values.ts';
+import { clipped, columnNumber, columnText, countOne, metadataOf, quotaOf } from './source-values.ts';
 
 const needed = {
   users: ['id', 'username', 'status', 'quota'],

@@ -92,3 +92,17 @@ export const wordsOf = (text: string): string[] => [
       .filter((word) => word !== ''),
   ),
 ];
+
+/** Facts as metadata of a project or a key, without empty ones, with the limits of metadata (500 characters each). */
+export const metadataOf = (
+  facts: Readonly<Record<string, string | number | null | undefined>>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(facts)
+      .filter(([, value]) => value !== null && value !== undefined && value !== '')
+      .map(([name, value]) => [name, clipped(String(value), 500)]),
+  );
+
+/** Counts one more of a name. */
+export const countOne = (counts: Map<string, number>, name: string): void =>
+  void counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -9,10 +9,7 @@ export interface Earnings extends Spend {
   marginMicroUsd: number;
 }
 
-/**
- * What requests came to and earned, newest day first, and all together. `unknownCostsFrom` is null if all of the range is counted. Throws
- * `invalid_value` where the groups are too many.
- */
+/** What requests earned, newest day first, and in all. `unknownCostsFrom` is null if all is counted. Throws `invalid_value` for too many groups. */
 export async function summarizeSpend(
   { db, config }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> },
   range: SpendRange,

@@ -6,7 +6,7 @@ import { claimPolls, markMissing, saveProgress, type ClaimedPoll } from '../../.
 import type { Deps } from '../../../deps.ts';
 import type { PollResult } from '../../../domain/channels/upstream.ts';
 import { channelSending, removedCredential } from '../../channels/credential-of-attempt.ts';
-import { readableSecrets, usableCredential } from '../../channels/unseal-credential.ts';
+import { usableCredential } from '../../channels/unseal-credential.ts';
 import { keepWriting, type WritingPatience } from '../../keep-writing.ts';
 import { alarmUnknownWord } from './odd-answers.ts';
 import { pollTimeoutMs, timeoutSignal } from './run.ts';
@@ -154,9 +154,11 @@ async function pollableChannels(deps: PollerDeps): Promise<Map<string, PollableC
   const pollable = new Map<string, PollableChannel>();
   for (const row of channels) {
     const adapter = deps.adapters[row.adapter];
+    if (!adapter?.pollMedia) continue;
+    const secrets = row.credentials.map((each) => usableCredential(deps, { name: row.name, credential: each }));
     // Of several the first that can be decrypted: each job is polled with its own (`ownCredentials`).
-    const [credential = null] = adapter?.pollMedia ? readableSecrets(deps, row) : [];
-    if (!adapter?.pollMedia || credential === null) continue;
+    const credential = secrets.find((secret) => secret !== null);
+    if (credential === undefined) continue;
     pollable.set(row.id, { row, credential, pollMedia: adapter.pollMedia.bind(adapter) });
   }
   return pollable;

@@ -58,8 +58,7 @@ async function runOnce(
 ): Promise<AttemptReport> {
   leaveIfDraining(signals);
   // A run that collects a parked job begins no call.
-  const takesTurn = input.attemptId === undefined;
-  const found = await findCallableChannel(deps, input.channelId, { failed, takesTurn });
+  const found = await findCallableChannel(deps, input.channelId, { failed, takesTurn: input.attemptId === undefined });
   const taken = await takeSlot(deps, input, found, failed);
   if (taken === 'full') return { kind: 'skipped' };
   try {
