@@ -5,7 +5,7 @@ import { SourceError } from '../../db/imports/source-database.ts';
 import { providerTarget, targetUrl } from '../../domain/imports/channel-types.ts';
 import { emptyInstallation, type ImportedChannel, type ImportedInstallation } from '../../domain/imports/imported.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
-import { countOne, objectOf } from './source-values.ts';
+import { countOne, finiteNumber, objectOf } from './source-values.ts';
 
 type SourceEnvironment = Readonly<Record<string, string | undefined>>;
 
@@ -101,7 +101,7 @@ function addDeployment(
     );
   // A deployment has limits of its own, and a channel those of all its deployments together.
   const limits = ['rpm', 'tpm'] as const;
-  const ownLimit = (name: (typeof limits)[number]): number => Math.floor(numberIn(params[name]) ?? 0);
+  const ownLimit = (name: (typeof limits)[number]): number => Math.floor(finiteNumber(params[name]) ?? 0);
   const limit = (name: (typeof limits)[number]): number | null => {
     const own = ownLimit(name);
     if (own < 1 && params[name] != null) check(`has ${own} as ${name}: its channel has no such limit.`);
@@ -117,8 +117,8 @@ function addDeployment(
     baseUrl,
     credentials: [credential],
     groups: ['litellm'],
-    priority: Math.min(10_000, Math.max(0, Math.round(numberIn(params['order']) ?? 1))),
-    weight: Math.min(10_000, Math.max(1, Math.round(numberIn(params['weight']) ?? 1))),
+    priority: Math.min(10_000, Math.max(0, Math.round(finiteNumber(params['order']) ?? 1))),
+    weight: Math.min(10_000, Math.max(1, Math.round(finiteNumber(params['weight']) ?? 1))),
     enabled: true,
     rpm,
     tpm,
@@ -158,7 +158,7 @@ function addPrice(
   creditValue: number,
 ): boolean {
   const [input, output, cached] = ['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost'].map(
-    (name) => numberIn(facts[name]),
+    (name) => finiteNumber(facts[name]),
   );
   if (input == null) return true;
   const per1k = (usd: number): number => Math.max(1, Math.ceil(Number(((usd * 1e9) / creditValue).toFixed(6))));
@@ -173,8 +173,3 @@ function addPrice(
 }
 
 const trimmedText = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
-
-const numberIn = (value: unknown): number | null => {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof number === 'number' && Number.isFinite(number) ? number : null;
-};

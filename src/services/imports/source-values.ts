@@ -31,12 +31,14 @@ export const quotaOf = (row: SourceRow, column: string): bigint | null =>
 export const amountOf = (row: SourceRow, column: string): number | null =>
   (row[column] ?? '') === '' ? null : Number(row[column]);
 
-export const columnNumber = (row: SourceRow, column: string): number | null => {
-  const value = row[column];
-  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
-  if (typeof value === 'bigint') return Number(value);
-  return typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : null;
-};
+/** A number, or a text that is one; null for what is not finite. */
+export function finiteNumber(value: unknown): number | null {
+  const number =
+    typeof value === 'bigint' || (typeof value === 'string' && value.trim() !== '') ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}
+
+export const columnNumber = (row: SourceRow, column: string): number | null => finiteNumber(row[column]);
 
 export const truthOf = (row: SourceRow, column: string): boolean => {
   const value = row[column];

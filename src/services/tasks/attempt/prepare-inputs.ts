@@ -35,12 +35,7 @@ export async function prepareInputs(
   );
   if (held) {
     // During a long wait, an operator may have changed the channel's credential or address.
-    const draw = {
-      failed: run.failedCredentials,
-      drawnBefore: channel.row.credential.id,
-      isCounted: run.slot !== null,
-    };
-    const current = await findUsableChannel(deps, task, channel.row.id, draw);
+    const current = await findUsableChannel(run);
     if (current?.row.adapter !== channel.row.adapter) return reported({ kind: 'skipped' });
     return { stage: 'prepared', run: { ...run, channel: current } };
   }

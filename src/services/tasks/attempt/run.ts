@@ -124,16 +124,14 @@ export function usableFor(
   return mapping ? { row, adapter, mapping, upstream } : null;
 }
 
-/** The channel ready for a submit, with the `counted` credential if there is one. Null if it cannot be called, or not for this task. */
-export async function findUsableChannel(
-  deps: AttemptDeps,
-  task: AttemptTask,
-  channelId: string,
-  { failed, drawnBefore, isCounted }: { failed: ReadonlySet<string>; drawnBefore: string; isCounted: boolean },
-): Promise<UsableChannel | null> {
-  const callable = await findCallableChannel(deps, channelId, { failed, drawnBefore, takesTurn: false });
+/** The channel of a run as it is now, with the credential that was drawn if that may be sent. Null if it cannot be called, or not for this task. */
+export async function findUsableChannel(run: AttemptRun): Promise<UsableChannel | null> {
+  const { deps, task, slot, failedCredentials: failed } = run;
+  const { id: channelId, credential: drawn } = run.channel.row;
+  const callable = await findCallableChannel(deps, channelId, { failed, drawnBefore: drawn.id, takesTurn: false });
   if (callable?.mayBegin !== true) return null;
-  const row = isCounted ? withCredential(callable.row, drawnBefore) : callable.row;
+  // The limits of the drawn one have counted the call.
+  const row = slot === null ? callable.row : withCredential(callable.row, drawn.id);
   const credential = row && usableCredential(deps, row);
   return row && credential !== null ? usableFor(task, { ...callable, row, credential }) : null;
 }
