@@ -16,8 +16,8 @@ import { seedanceAnswers as answers } from './reading/seedance-answers.ts';
  * Read on 2026-11-21: https://docs.byteplus.com/en/docs/ModelArk/1520757 (create), …/1521309 (retrieve), …/1521675 (list),
  * …/1521720 (cancel or delete) and …/1299023 (error codes).
  *
- * Seedance 2: the fields of @ai-sdk/bytedance 1.0.29, read on 2026-11-22. BytePlus sells it as `dreamina-seedance-2-0-260128`,
- * Volcengine as `doubao-seedance-2-0-260128`.
+ * What Seedance 2 takes is from @ai-sdk/bytedance 1.0.29, read on 2026-11-22. BytePlus sells the model as
+ * `dreamina-seedance-2-0-260128`, Volcengine as `doubao-seedance-2-0-260128`.
  *
  * Ark cannot find a job by our key. The URL of a result is valid for a day.
  */
@@ -33,16 +33,16 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
 
     cancelMedia: onProviderJob(SavedRef, 'not_stopped', async (upstream, ref, options: StopOptions) => {
       // DELETE cancels a queued task, but it deletes the record and the result of a finished one.
-      const before = await ask(upstream, pathOf(ref), answers.state, options);
-      if (before.kind !== 'ok') return 'not_stopped';
-      if (before.value !== 'queued') return before.value === 'canceled' ? 'stopped' : 'not_stopped';
+      const stateBefore = await ask(upstream, pathOf(ref), answers.state, options);
+      if (stateBefore.kind !== 'ok') return 'not_stopped';
+      if (stateBefore.value !== 'queued') return stateBefore.value === 'canceled' ? 'stopped' : 'not_stopped';
       const outcome = await call(upstream, { method: 'DELETE', path: pathOf(ref), signal: options.signal });
       const isAccepted = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
       if (!isAccepted) return unconfirmedStop(outcome);
       // The task may have finished before the DELETE, and then its record is deleted.
-      const after = await ask(upstream, pathOf(ref), answers.state, options);
-      if (after.kind !== 'ok' || after.value === 'queued') return 'unclear';
-      return after.value === 'canceled' ? 'stopped' : 'not_stopped';
+      const stateAfter = await ask(upstream, pathOf(ref), answers.state, options);
+      if (stateAfter.kind !== 'ok' || stateAfter.value === 'queued') return 'unclear';
+      return stateAfter.value === 'canceled' ? 'stopped' : 'not_stopped';
     }),
 
     probe: probeBy(`${tasksPath}?page_num=1&page_size=1`, SeedanceTaskList),

@@ -56,11 +56,11 @@ export function readChatStream(
   if (outcome.kind === 'streaming') return { kind: 'ok', value: new ChatEvents(outcome, read) };
   const attempt = classifyChat(outcome, read.reply, read.error);
   // Some compatible servers do not stream, whatever they are asked.
-  return attempt.kind === 'ok' ? { kind: 'ok', value: atOnce(limitedReply(attempt.value, read.maxTokens)) } : attempt;
+  return attempt.kind === 'ok' ? { kind: 'ok', value: streamOf(limitedReply(attempt.value, read.maxTokens)) } : attempt;
 }
 
 /** A finished answer as a stream. */
-function atOnce(reply: ChatReply): ChatStream {
+function streamOf(reply: ChatReply): ChatStream {
   return { each: async (take) => take(toDeltas(reply)), wasHeldBack: () => false, stop: () => undefined };
 }
 
