@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { ChatDeps, ChatInput } from '../../services/chat/chat-input.ts';
 import { completeChat, mayTakeLong } from '../../services/chat/complete-chat.ts';
 import { measuredDocuments, prepareChat, type PreparedChat } from '../../services/chat/prepare-chat.ts';
@@ -13,6 +14,10 @@ import { keyOf, noteModelIn, type AppContext } from '../context.ts';
 import type { ChatAnswer } from '../dialects/chat-answer.ts';
 import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
 import type { Reading } from '../dialects/reading.ts';
+import type { AnthropicMessage } from '../openapi/schemas/anthropic-message.ts';
+import type { ChatCompletion } from '../openapi/schemas/chat-completion.ts';
+import type { GeminiResponse } from '../openapi/schemas/gemini-response.ts';
+import type { OpenaiResponse } from '../openapi/schemas/openai-response.ts';
 import { ignoredFields, readingOf, tellIgnored, withWarning } from '../request/ignored-fields.ts';
 import type { ChatStreamWriter, StreamAbout } from '../dialects/chat-stream-writer.ts';
 import type { Framing } from '../server/framing.ts';
@@ -47,12 +52,17 @@ export interface ChatDialect {
   idPrefix?: string;
   /** This dialect's names of the fields that the shared checks refuse or leave out. By default they are the checks' own. */
   words?: DialectWords;
-  write(answer: ChatAnswer): object;
+  write(answer: ChatAnswer): WrittenChat;
   /** Writes a streamed answer. */
   stream(about: Omit<StreamAbout, 'includeUsage'>): ChatStreamWriter;
   /** How the events of a streamed answer are sent, if not as they are. */
   framing?: () => Framing;
 }
+
+/** The whole answer of a chat in one of the dialects. */
+type WrittenChat = z.input<
+  typeof AnthropicMessage | typeof ChatCompletion | typeof GeminiResponse | typeof OpenaiResponse
+>;
 
 /** A chat that was read, counted and checked, or the stored answer of an earlier request with its Idempotency-Key. */
 export interface BegunChat {

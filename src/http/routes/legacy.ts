@@ -102,7 +102,7 @@ function readRoute<Answer extends z.ZodType<object, object>>(
   present: (task: LegacyTask) => z.input<Answer>,
   answer: Answer,
 ): Route {
-  const form: TaskForm = { name: present.name, present: (task) => present(toLegacyTask(deps, task)) };
+  const form: TaskForm<z.input<Answer>> = { name: present.name, present: (task) => present(toLegacyTask(deps, task)) };
   return endpoint({
     ...getRow(path, ownTaskScope),
     ...legacy,

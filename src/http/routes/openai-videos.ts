@@ -105,7 +105,7 @@ const createVideoRoute = (deps: VideoDeps): Route =>
   });
 
 /** A task of another type is no video. */
-const videoForm: TaskForm = {
+const videoForm: TaskForm<z.input<typeof OpenaiVideo>> = {
   name: 'openai-video',
   present(task) {
     if (task.type !== 'video') throw new GatewayError('task_not_found');

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { readOutputs } from '../../services/files/read-outputs.ts';
 import type { CreateDeps } from '../../services/tasks/create/create-media-task.ts';
 import type { FollowDeps } from '../../services/tasks/show/follow-task.ts';
@@ -11,6 +12,8 @@ import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
 import { whenGone } from '../server/client-gone.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import type { AnsweredPicture } from '../dialects/answered-picture.ts';
+import type { GeminiResponse, Predictions } from '../openapi/schemas/gemini-response.ts';
+import type { OpenaiImages } from '../openapi/schemas/openai-images.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { createTask, type CreateInput } from './media.ts';
 
@@ -26,7 +29,10 @@ export interface PictureRequest extends Required<
   isAsync?: boolean;
   /** Renames the field of a refusal by the shared checks. */
   inItsWords: (error: unknown) => unknown;
-  write: (answer: { task: TaskView; pictures: readonly AnsweredPicture[] }) => object;
+  write: (answer: {
+    task: TaskView;
+    pictures: readonly AnsweredPicture[];
+  }) => z.input<typeof OpenaiImages | typeof GeminiResponse | typeof Predictions>;
 }
 
 /** Clients of other vendors come through proxies that cut an answer after 100 s (Cloudflare's free plans), the creation of the task included. */

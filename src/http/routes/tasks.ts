@@ -107,7 +107,7 @@ const listTasksRoute = (deps: TaskDeps): Route =>
   });
 
 const showTask = (deps: TaskDeps): Route => {
-  const form: TaskForm = { name: 'task', present: (task) => presentTask(deps, task) };
+  const form: TaskForm<z.input<typeof Task>> = { name: 'task', present: (task) => presentTask(deps, task) };
   return endpoint({
     ...getRow(path, ownTaskScope),
     params,

@@ -253,7 +253,8 @@ describe('a response', () => {
       toolCalls: [{ id: 'call.1', name: 'look', arguments: '{}', signature: 'g.sig' }],
     });
     const { output } = write(reply, signed);
-    const input = [{ role: 'user', content: 'hello' }, ...(Array.isArray(output) ? output : [])];
+    const items = JSON.parse(JSON.stringify(output)) as JsonObject[];
+    const input = [{ role: 'user', content: 'hello' }, ...items];
     expect(read({ input }).messages[1]).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: 'Hi.' }],

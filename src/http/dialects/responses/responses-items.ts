@@ -1,12 +1,16 @@
+import type { z } from 'zod';
 import type { ChatDelta } from '../../../domain/chat/chat-stream.ts';
 import type { ChatTool } from '../../../domain/chat/chat.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import type { SignedThought } from '../../../domain/chat/thoughts.ts';
+import type { OpenaiResponse } from '../../openapi/schemas/openai-response.ts';
 import { customInput } from '../custom-tool.ts';
 import { tokenOfCall, toToken } from '../thought-token.ts';
 
 /** An event without its `sequence_number`. */
 export type ItemEvent = { type: string } & JsonObject;
+/** An item of a response, as its schema describes it. */
+export type OutputItem = Pick<z.input<typeof OpenaiResponse>['output'][number], 'id' | 'type'> & JsonObject;
 
 interface OpenMessage {
   id: string;
@@ -37,7 +41,7 @@ export class ResponseItems {
   readonly #tail: string;
   readonly #isSigned: boolean;
   readonly #tools: readonly ChatTool[];
-  readonly #done: JsonObject[] = [];
+  readonly #done: OutputItem[] = [];
   readonly #calls = new Map<number, Call>();
   #count = 0;
   #message: OpenMessage | null = null;
@@ -51,7 +55,7 @@ export class ResponseItems {
   }
 
   /** The items in order. Call it after `end`. */
-  get items(): JsonObject[] {
+  get items(): OutputItem[] {
     return this.#done;
   }
 
@@ -91,7 +95,7 @@ export class ResponseItems {
     return { id: `${prefix}_${this.#tail}_${index}`, index };
   }
 
-  #finish(index: number, item: JsonObject): ItemEvent {
+  #finish(index: number, item: OutputItem): ItemEvent {
     this.#done[index] = item;
     return { type: 'response.output_item.done', output_index: index, item };
   }
@@ -152,7 +156,7 @@ export class ResponseItems {
   /** A thought of which the client sees only the signature. */
   #hidden(token: string): ItemEvent[] {
     const { id, index } = this.#open('rs');
-    const item = { id, type: 'reasoning', summary: [], encrypted_content: token };
+    const item = { id, type: 'reasoning' as const, summary: [], encrypted_content: token };
     return [added(index, item), this.#finish(index, item)];
   }
 
@@ -215,7 +219,7 @@ export class ResponseItems {
   }
 }
 
-const added = (index: number, item: JsonObject): ItemEvent => ({
+const added = (index: number, item: OutputItem): ItemEvent => ({
   type: 'response.output_item.added',
   output_index: index,
   item,
@@ -226,7 +230,7 @@ const toSummary = (text: string): JsonObject => ({ type: 'summary_text', text })
 const toPart = ({ kind, text }: OpenMessage['parts'][number]): JsonObject =>
   kind === 'text' ? { type: 'output_text', text, annotations: [], logprobs: [] } : { type: 'refusal', refusal: text };
 
-const messageItem = ({ id, parts }: OpenMessage, status: string): JsonObject => ({
+const messageItem = ({ id, parts }: OpenMessage, status: string): OutputItem => ({
   id,
   type: 'message',
   role: 'assistant',
@@ -234,7 +238,7 @@ const messageItem = ({ id, parts }: OpenMessage, status: string): JsonObject => 
   content: parts.map(toPart),
 });
 
-const callItem = ({ id, callId, name, arguments: text, tool }: Call, status: string): JsonObject => {
+const callItem = ({ id, callId, name, arguments: text, tool }: Call, status: string): OutputItem => {
   const named = {
     call_id: callId,
     name: tool?.group?.name ?? name,

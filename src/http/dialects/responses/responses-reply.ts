@@ -1,11 +1,18 @@
+import type { z } from 'zod';
 import { isContent, toDeltas } from '../../../domain/chat/chat-stream.ts';
 import type { ChatReply, ChatTool } from '../../../domain/chat/chat.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../domain/json.ts';
+import type { OpenaiResponse } from '../../openapi/schemas/openai-response.ts';
 import { answerTokenParts, costMember, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
-import { ResponseItems } from './responses-items.ts';
+import { ResponseItems, type OutputItem } from './responses-items.ts';
 
-/** Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `request` is the body of the request, and `tools` what was read of its tools. */
-export function responseObject(answer: ChatAnswer, request: JsonObject, tools: readonly ChatTool[] = []): JsonObject {
+type Response = z.input<typeof OpenaiResponse>;
+
+/**
+ * Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `request` is the body of the request, and
+ * `tools` are its parsed tools.
+ */
+export function responseObject(answer: ChatAnswer, request: JsonObject, tools: readonly ChatTool[] = []): Response {
   const items = new ResponseItems(itemsOf(answer.id, request, tools));
   for (const delta of toDeltas(answer.reply).filter(isContent)) items.add(delta);
   items.end(responseStatus(answer.reply));
@@ -28,7 +35,7 @@ export const responseStatus = ({ finishReason }: ChatReply): 'completed' | 'inco
   finishReason === 'length' || finishReason === 'content_filter' ? 'incomplete' : 'completed';
 
 /** The response with its items, reason and counts. */
-export function finishedResponse(answer: ChatAnswer, request: JsonObject, output: JsonObject[]): JsonObject {
+export function finishedResponse(answer: ChatAnswer, request: JsonObject, output: OutputItem[]) {
   const { reply, warning, created } = answer;
   const status = responseStatus(reply);
   const reason = reply.finishReason === 'length' ? 'max_output_tokens' : 'content_filter';
@@ -40,22 +47,19 @@ export function finishedResponse(answer: ChatAnswer, request: JsonObject, output
     output,
     usage: responsesUsage(answer),
     ...(warning !== undefined && { tollgate: { warning } }),
-  };
+  } satisfies Response;
 }
 
 /**
  * The response before its first item. Fields of the request are repeated, as OpenAI does. Those that the schema of Open Responses
  * (https://www.openresponses.org) wants as numbers have OpenAI's defaults if the request has none.
  */
-export function openResponse(
-  { id, created, model }: Omit<ChatAnswer, 'reply' | 'usage'>,
-  request: JsonObject,
-): JsonObject {
+export function openResponse({ id, created, model }: Omit<ChatAnswer, 'reply' | 'usage'>, request: JsonObject) {
   const { format, verbosity } = asObject(request.text);
   const { effort, summary } = asObject(request.reasoning);
   return {
     id,
-    object: 'response',
+    object: 'response' as const,
     created_at: created,
     status: 'in_progress',
     background: false,
@@ -68,26 +72,28 @@ export function openResponse(
     metadata: request.metadata ?? {},
     model,
     output: [],
-    frequency_penalty: request.frequency_penalty ?? 0,
+    frequency_penalty: numberOr(0, request.frequency_penalty),
     parallel_tool_calls: request.parallel_tool_calls ?? true,
-    presence_penalty: request.presence_penalty ?? 0,
+    presence_penalty: numberOr(0, request.presence_penalty),
     previous_response_id: null,
     prompt_cache_key: request.prompt_cache_key ?? null,
     reasoning: { effort: effort ?? null, summary: summary ?? null },
     safety_identifier: request.safety_identifier ?? null,
     service_tier: 'default',
     store: false,
-    temperature: request.temperature ?? 1,
+    temperature: numberOr(1, request.temperature),
     text: { format: format ?? { type: 'text' }, verbosity: verbosity ?? 'medium' },
     tool_choice: request.tool_choice ?? 'auto',
     tools: Array.isArray(request.tools) ? request.tools.map(toShownTool) : [],
     top_logprobs: 0,
-    top_p: request.top_p ?? 1,
+    top_p: numberOr(1, request.top_p),
     truncation: 'disabled',
     usage: null,
     user: request.user ?? null,
   };
 }
+
+const numberOr = (usual: number, value: JsonValue | undefined): number => (typeof value === 'number' ? value : usual);
 
 /** A function with every member that the schema requires. */
 const toShownTool = (tool: JsonValue): JsonValue =>
@@ -95,7 +101,7 @@ const toShownTool = (tool: JsonValue): JsonValue =>
 
 const asObject = (value: JsonObject[string] | undefined): JsonObject => (isObject(value) ? value : {});
 
-function responsesUsage(answer: AnswerUsage): JsonObject {
+function responsesUsage(answer: AnswerUsage) {
   const { usage } = answer;
   const { cached, cacheWrite, reasoning } = answerTokenParts(answer);
   return {

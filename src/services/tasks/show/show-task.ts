@@ -7,10 +7,10 @@ import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import { etagOf } from '../../../platform/crypto/hash.ts';
 import { isId } from '../../../platform/crypto/ids.ts';
 
-/** How a dialect shows a task. The name tells the forms apart. */
-export interface TaskForm {
+/** How a dialect shows a task: as a `Shown`. The name tells the forms apart. */
+export interface TaskForm<Shown extends object> {
   name: string;
-  present: (task: TaskView) => object;
+  present: (task: TaskView) => Shown;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface TaskForm {
 export async function answerTaskRead(
   { taskReader, taskAnswers }: Pick<Deps, 'taskReader' | 'taskAnswers'>,
   request: RequestedTask,
-  { name, present }: TaskForm,
+  { name, present }: TaskForm<object>,
 ): Promise<TaskAnswer> {
   const cached = taskAnswers.find(request, name);
   if (cached) return cached;
