@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** How agents name the session that a request belongs to, the most specific first. */
+/** The headers in which agents name the session of a request. If a request has several, the first of this list counts. */
 export const sessionHeaders: readonly string[] = [
   'x-claude-code-session-id',
   'x-opencode-session',
@@ -16,7 +16,7 @@ export const sessionHeaders: readonly string[] = [
   'x-grok-conv-id',
 ];
 
-/** The session that the client names in one of `sessionHeaders`; undefined if it names none. */
+/** The session that a request names; undefined if it names none. A header of blanks names none. */
 export function sessionIdOf(headers: IncomingHttpHeaders): string | undefined {
   for (const name of sessionHeaders) {
     const value = headers[name];

@@ -91,16 +91,19 @@ function toRequest(
   own.add(nonNullFields({ context_management }), undefined, { isWithoutEffect: keepsAll(context_management) });
   if (parsed.thinking && parsed.thinking.type !== 'disabled')
     own.add(nonNullFields({ block_binding: parsed.thinking.block_binding }), 'thinking');
-  const history: ProviderPart[] = [];
+  const conversation = toMessages(parsed.messages, own);
   const messages: ChatMessage[] = [
     ...(isNonNull(system) ? [{ role: 'system' as const, content: contentOfBlocks(system) }] : []),
-    ...toMessages(parsed.messages, own, history),
+    ...conversation.messages,
   ];
   checkConversation(messages, 'messages');
   const { tools, providerRun } = offered(parsed.tools ?? [], own);
   const toolChoice = readToolChoice(choice, { tools, requestedTools: parsed.tools ?? [] });
   const isForced = toolChoice === 'required';
-  const unoffered = [...leftOutTools(providerRun, { ...reading, isForced }), ...leftOutHistory(history, reading)];
+  const unoffered = [
+    ...leftOutTools(providerRun, { ...reading, isForced }),
+    ...leftOutHistory(conversation.providerRun, reading),
+  ];
   checkThinking(parsed, maxTokens);
   const effort = output?.effort ?? budgetEffort(parsed.thinking);
   const format = output?.format ?? parsed.output_format;
@@ -126,16 +129,19 @@ function toRequest(
 /** Whether the edits of the context drop nothing, as those that Claude Code asks for with every request. */
 const keepsAll = (management: ParsedBody['context_management']): boolean => KeepsAll.safeParse(management).success;
 
-/** Without the provider's search for tools, one that waits to be found would never be offered. */
+/**
+ * The tools, and those that the provider would run. A tool with `defer_loading` waits until a search finds it. If that is the provider's own
+ * search, which is not offered here, all tools are offered from the beginning.
+ */
 function offered(tools: readonly AnthropicTool[], own: VendorFieldCollector): OfferedTools {
   const providerRun = tools.flatMap((tool, index) =>
     tool.type === 'provider' ? [{ path: `tools.${index}`, kind: tool.kind }] : [],
   );
-  const isSearchable = !providerRun.some(({ kind }) => kind.startsWith('tool_search_tool'));
+  const mayWait = !providerRun.some(({ kind }) => kind.startsWith('tool_search_tool'));
   return {
     providerRun,
     tools: tools.flatMap((tool, index) =>
-      tool.type === 'provider' ? [] : [toTool(tool, own.of(`tools.${index}`, ownToolFields(tool, isSearchable)))],
+      tool.type === 'provider' ? [] : [toTool(tool, own.of(`tools.${index}`, ownToolFields(tool, mayWait)))],
     ),
   };
 }
@@ -145,10 +151,10 @@ const toTool = (
   vendor: JsonObject | undefined,
 ) => ({ name, parameters, ...nonNullFields({ description, strict, cacheControl, vendor }) });
 
-/** Tools that wait until the model searches for them, and examples of their input. */
-const ownToolFields = ({ defer_loading, input_examples }: AnthropicCustomTool, isSearchable: boolean): JsonObject =>
+/** What only Anthropic's API says of a tool. */
+const ownToolFields = ({ defer_loading, input_examples }: AnthropicCustomTool, mayWait: boolean): JsonObject =>
   nonNullFields({
-    defer_loading: (isSearchable && defer_loading) || null,
+    defer_loading: (mayWait && defer_loading) || null,
     input_examples: input_examples?.length ? input_examples : null,
   });
 
@@ -191,32 +197,27 @@ function toThinking({ thinking, output_config: output }: ParsedBody): Thinking |
     : { mode: 'budget', budgetTokens: thinking.budget_tokens, ...shared };
 }
 
-/** The messages. Blocks of tools that the provider ran are left out and added to `history`. */
-function toMessages(messages: readonly MessageIn[], own: VendorFieldCollector, history: ProviderPart[]): ChatMessage[] {
+/** The messages, and the blocks of tools that the provider ran, which are left out of them. Throws for a result without its call. */
+function toMessages(
+  conversation: readonly MessageIn[],
+  own: VendorFieldCollector,
+): { messages: ChatMessage[]; providerRun: ProviderPart[] } {
   const called = new Set<string>();
-  /** Adds the blocks that are not read to `history`, and returns how many are left. */
-  const leaveOut = (blocks: readonly { type: string }[], index: number): number => {
-    const unread = blocks.flatMap(({ type: kind }, position) =>
-      readBlocks.includes(kind) ? [] : [{ path: `messages.${index}.content.${position}`, kind }],
-    );
-    history.push(...unread);
-    return blocks.length - unread.length;
-  };
-  return messages.flatMap((message, index): ChatMessage[] => {
+  const providerRun: ProviderPart[] = [];
+  const messages = conversation.flatMap((message, index): ChatMessage[] => {
     const clear_at = message.role === 'system' && message.clear_at !== 'never' ? message.clear_at : undefined;
     const fields = nonNullFields({ output_config: message.output_config, clear_at });
     const vendor = nonNullFields({ vendor: own.of(`messages.${index}`, fields) });
-    if (message.role === 'system') {
-      if (Array.isArray(message.content)) leaveOut(message.content, index);
-      return toSystem(message, vendor);
-    }
+    const at = `messages.${index}.content`;
+    const unread = unreadBlocks(message.content, at);
+    providerRun.push(...unread);
+    if (message.role === 'system') return toSystem(message, vendor);
     if (typeof message.content === 'string') {
       if (message.role === 'user') return [{ role: 'user', content: message.content, ...vendor }];
       return [{ role: 'assistant', content: message.content, toolCalls: [], ...vendor }];
     }
-    const at = `messages.${index}.content`;
-    // A turn of which nothing is left is none: some providers refuse an empty message.
-    if (leaveOut(message.content, index) === 0 && message.content.length > 0) return [];
+    // Some providers refuse an empty message.
+    if (unread.length > 0 && unread.length === message.content.length) return [];
     if (message.role === 'user') {
       return toUserMessages(message.content, called, at).map((one) => ({ ...one, ...vendor }));
     }
@@ -224,6 +225,7 @@ function toMessages(messages: readonly MessageIn[], own: VendorFieldCollector, h
     for (const { id } of turn.toolCalls) called.add(id);
     return [{ ...turn, ...vendor }];
   });
+  return { messages, providerRun };
 }
 
 /** Instructions between the turns. A message may have nothing but fields of its vendor, such as the effort of the turn. */
@@ -232,6 +234,12 @@ function toSystem({ content }: SystemMessage, vendor: { vendor?: JsonObject }): 
   if (texts.length === 0 && !vendor.vendor && content !== '') return [];
   return [{ role: 'system', content: texts.length === 0 ? '' : contentOfBlocks(texts), ...vendor }];
 }
+
+/** The blocks that belong to tools of the provider. `at` is the path of the content. */
+const unreadBlocks = (content: MessageIn['content'], at: string): ProviderPart[] =>
+  (Array.isArray(content) ? content : []).flatMap(({ type: kind }, index) =>
+    readBlocks.includes(kind) ? [] : [{ path: `${at}.${index}`, kind }],
+  );
 
 const isOfProvider = (block: UserBlock | AssistantBlock): block is ProviderBlock => !readBlocks.includes(block.type);
 const readBlocks: readonly string[] = [
