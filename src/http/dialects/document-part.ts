@@ -3,6 +3,7 @@ import type { ChatPart, DocumentWords, PdfPart } from '../../domain/chat/chat.ts
 import { isDataUri } from '../../domain/chat/chat.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { fromBase64 } from '../../platform/media/base64.ts';
+import { isBase64 } from './base64.ts';
 import { nonNullFields } from './chat-fields.ts';
 
 /** A file in a client's request. Either `data` or `url` is given. */
@@ -41,8 +42,10 @@ export function toFilePart({ at, data, url, mediaType, name, detail, ...words }:
   if (typeof data !== 'string' || data === '') throw refused(at, 'has no data');
   const { type, base64 } = typed(data, { mediaType, name });
   if (type === PDF) return pdf(`data:${PDF};base64,${base64}`);
-  if (type.startsWith('image/'))
+  if (type.startsWith('image/')) {
+    if (!isBase64(base64)) throw noBase64(at);
     return { type: 'image', url: `data:${type};base64,${base64}`, ...nonNullFields({ detail }) };
+  }
   if (!isText(type))
     throw refused(at, `the type ${quoted(type)} is not supported: a file must be a PDF, a text or a picture`);
   const title = words.title ?? name ?? undefined;
@@ -97,12 +100,14 @@ const pathOf = (url: string): string => (isDataUri(url) || !URL.canParse(url) ? 
 
 function decodedText(base64: string, at: string): string {
   const bytes = fromBase64(base64);
-  if (bytes === null) throw refused(at, 'the data is not base64');
+  if (bytes === null) throw noBase64(at);
   if (!isUtf8(bytes)) throw refused(at, 'the text is not UTF-8');
   const text = Buffer.from(bytes.buffer).toString('utf8');
   if (text.includes('\0')) throw refused(at, 'the text has NUL characters');
   return text;
 }
+
+const noBase64 = (at: string): GatewayError => refused(at, 'the data is not base64');
 
 const refused = (param: string, what: string): GatewayError =>
   new GatewayError('invalid_value', { param, message: `${param}: ${what}`, isInClientWords: true });
