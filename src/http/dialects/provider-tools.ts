@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { GatewayError } from '../../domain/errors.ts';
+import { anyJson } from '../request/validate.ts';
 
 /** A tool that the provider itself runs, or an item of such a tool, where it stands in the request. */
 export interface ProviderPart {
@@ -8,6 +10,12 @@ export interface ProviderPart {
   /** The field that a refusal names, if it is not the type. */
   param?: string;
 }
+
+/** Such a tool in a request of OpenAI's dialects. Its fields are of no interest, because it is not offered. */
+export const OpenaiProviderTool = z
+  .object({ type: z.string().min(1).max(200) })
+  .catchall(anyJson)
+  .transform(({ type }) => ({ type: 'provider' as const, kind: type }));
 
 /**
  * The names of tools that a provider would run, which are not offered here because the catalog has no price for them. They are left out of a

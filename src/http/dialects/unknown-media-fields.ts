@@ -12,16 +12,18 @@ import { readBody, type Reading } from './reading.ts';
 export type RefusedFields = Readonly<Record<string, string>>;
 
 /**
- * The fields of a request for pictures or clips without those that its model does not know, and the names of these (rules "Media tasks"). An input
- * and a setting with a price stay, so that the shared checks refuse them. Throws `unsupported_parameter` for a field of `refused`.
+ * The fields of a request for pictures or clips without those that its model does not know, whose names are added to `leftOut` (rules "Media
+ * tasks"). An input and a setting with a price stay, so that the shared checks refuse them. A strict request, whose `leftOut` is undefined, keeps all.
+ * Throws `unsupported_parameter` for a field of `refused`.
  */
-export function withoutUnknown(
+export function supportedFields(
   fields: JsonObject,
   entry: CatalogEntry,
+  leftOut: string[] | undefined,
   refused: RefusedFields,
-): { fields: JsonObject; leftOut: string[] } {
+): JsonObject {
+  if (leftOut === undefined) return fields;
   const supported = supportedKeys(entry);
-  const leftOut: string[] = [];
   const kept = Object.entries(fields).filter(([key, value]) => {
     if (supported.has(key) || wouldBeMissed(key, value)) return true;
     if (asksForNothing(value)) return false;
@@ -32,20 +34,7 @@ export function withoutUnknown(
     leftOut.push(key);
     return false;
   });
-  return { fields: Object.fromEntries(kept), leftOut };
-}
-
-/** The same as one step of reading: a strict request (`leftOut` is undefined) keeps its fields, a tolerant one notes the names. */
-export function supportedFields(
-  fields: JsonObject,
-  entry: CatalogEntry,
-  leftOut: string[] | undefined,
-  refused: RefusedFields,
-): JsonObject {
-  if (leftOut === undefined) return fields;
-  const supported = withoutUnknown(fields, entry, refused);
-  leftOut.push(...supported.leftOut);
-  return supported.fields;
+  return Object.fromEntries(kept);
 }
 
 /**

@@ -43,7 +43,7 @@ import { readBody, strictly, VendorFieldCollector, type Reading } from '../readi
  * write some fields in snake_case, and so may a client.
  */
 export const readGeminiChat = (model: string, body: unknown): ChatRequest =>
-  toRequest(model, validate(GeminiChatBody, withoutHarmlessFields(body)));
+  toRequest(model, validate(GeminiChatBody, isObject(body) ? withoutHarmless(body, harmless) : body));
 
 /** The same under `/v1`, with any `maxOutputTokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
 export function readV1GeminiChat(model: string, body: JsonObject, reading: Reading = strictly): ChatRequest {
@@ -94,9 +94,6 @@ function chosenFunctions(
     throw fieldError('toolConfig.functionCallingConfig.allowedFunctionNames', 'must name functions of this request');
   return allowedTools(tools, allowed, isForced ? 'required' : 'auto');
 }
-
-const withoutHarmlessFields = (body: unknown): unknown =>
-  isObject(body) ? withoutHarmless({ ...body }, harmless) : body;
 
 type ParsedBody = z.output<typeof V1GeminiChatBody>;
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { anyJson, chosenBy, typeIn } from '../../request/validate.ts';
+import { chosenBy, typeIn } from '../../request/validate.ts';
 import { CacheMark, FunctionName, nonNullFields, isNonNull, JsonRecord, v1ToolsMax } from '../chat-fields.ts';
 import { customTool } from '../custom-tool.ts';
 import type { Choice, OfferedTools } from '../offered-tools.ts';
+import { OpenaiProviderTool } from '../provider-tools.ts';
 
 export const ChatFunction = z.object({
   type: z.literal('function'),
@@ -18,19 +19,14 @@ const ChatCustom = z.object({
   type: z.literal('custom'),
   custom: z.object({ name: FunctionName, description: z.string().nullish(), format: JsonRecord.nullish() }),
 });
-/** A tool that the provider runs, such as OpenRouter's or Kimi's. It is not offered. */
-const ProviderTool = z
-  .object({ type: z.string().min(1).max(200) })
-  .catchall(anyJson)
-  .transform(({ type }) => ({ type: 'provider' as const, kind: type }));
-type ChatToolIn = z.output<typeof ChatFunction> | z.output<typeof ChatCustom> | z.output<typeof ProviderTool>;
+type ChatToolIn = z.output<typeof ChatFunction> | z.output<typeof ChatCustom> | z.output<typeof OpenaiProviderTool>;
 
 /** A tool under `/v1`. */
 export const V1ChatTool = chosenBy(
   (value): z.ZodType<ChatToolIn> => {
     const type = typeIn(value);
     if (type === 'custom') return ChatCustom;
-    return type === 'function' || typeof type !== 'string' ? ChatFunction : ProviderTool;
+    return type === 'function' || typeof type !== 'string' ? ChatFunction : OpenaiProviderTool;
   },
   [ChatFunction, ChatCustom],
 );
@@ -54,11 +50,11 @@ const NamedFunction = z.object({ type: z.literal('function'), function: z.object
 const NamedCustom = z.object({ type: z.literal('custom'), custom: z.object({ name: FunctionName }) });
 export const FunctionChoice = z.union([plainChoice, NamedFunction]);
 
-type Named = z.output<typeof NamedFunction> | z.output<typeof NamedCustom> | z.output<typeof ProviderTool>;
+type Named = z.output<typeof NamedFunction> | z.output<typeof NamedCustom> | z.output<typeof OpenaiProviderTool>;
 const namedBy = (value: unknown): z.ZodType<Named> => {
   const type = typeIn(value);
   if (type === 'custom') return NamedCustom;
-  return type === 'function' || typeof type !== 'string' ? NamedFunction : ProviderTool;
+  return type === 'function' || typeof type !== 'string' ? NamedFunction : OpenaiProviderTool;
 };
 const AllowedTools = z.object({
   type: z.literal('allowed_tools'),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ChatTool } from '../../../domain/chat/chat.ts';
-import { anyJson, chosenBy, typeIn } from '../../request/validate.ts';
+import { chosenBy, typeIn } from '../../request/validate.ts';
 import { FunctionName, nonNullFields, JsonRecord, v1ToolsMax } from '../chat-fields.ts';
 import { customTool } from '../custom-tool.ts';
 import { namespacedName, type Choice, type NamedTool, type OfferedTools } from '../offered-tools.ts';
-import type { ProviderPart } from '../provider-tools.ts';
+import { OpenaiProviderTool, type ProviderPart } from '../provider-tools.ts';
 
 const shared = {
   name: FunctionName,
@@ -22,11 +22,6 @@ const FunctionTool = z.strictObject({
   output_schema: z.null().optional(),
 });
 const CustomTool = z.strictObject({ type: z.literal('custom'), ...shared, format: JsonRecord.nullish() });
-/** A tool that the provider runs. Its fields are of no interest, because it is not offered. */
-const ProviderTool = z
-  .object({ type: z.string().min(1).max(200) })
-  .catchall(anyJson)
-  .transform(({ type }) => ({ type: 'provider' as const, kind: type }));
 
 interface Namespace {
   type: 'namespace';
@@ -35,7 +30,7 @@ interface Namespace {
   tools: ResponseTool[];
 }
 export type ResponseTool =
-  z.output<typeof FunctionTool> | z.output<typeof CustomTool> | z.output<typeof ProviderTool> | Namespace;
+  z.output<typeof FunctionTool> | z.output<typeof CustomTool> | z.output<typeof OpenaiProviderTool> | Namespace;
 
 /** A tool by its type. Unknown types are those of tools that a provider runs: vendors add them often. */
 export const ResponsesTool = chosenBy(
@@ -43,9 +38,9 @@ export const ResponsesTool = chosenBy(
     const type = typeIn(value);
     if (type === 'custom') return CustomTool;
     if (type === 'namespace') return NamespaceTool;
-    return type === 'function' || typeof type !== 'string' ? FunctionTool : ProviderTool;
+    return type === 'function' || typeof type !== 'string' ? FunctionTool : OpenaiProviderTool;
   },
-  [FunctionTool, CustomTool, ProviderTool],
+  [FunctionTool, CustomTool, OpenaiProviderTool],
 );
 const NamespaceTool: z.ZodType<Namespace> = z.strictObject({
   type: z.literal('namespace'),
@@ -112,8 +107,8 @@ const AllowedTools = z.strictObject({
   mode: z.enum(['auto', 'required']),
   tools: z
     .array(
-      chosenBy((value): z.ZodType<NamedTool | z.output<typeof ProviderTool>> =>
-        isNamed(value) ? NamedToolIn : ProviderTool,
+      chosenBy((value): z.ZodType<NamedTool | z.output<typeof OpenaiProviderTool>> =>
+        isNamed(value) ? NamedToolIn : OpenaiProviderTool,
       ),
     )
     .max(v1ToolsMax),
@@ -125,7 +120,7 @@ export const ResponsesToolChoice = chosenBy(
   (value): z.ZodType<Choice> => {
     if (typeof value !== 'object' || value === null) return plainChoice;
     if (isNamed(value)) return NamedToolIn;
-    return typeIn(value) === 'allowed_tools' ? AllowedTools : ProviderTool;
+    return typeIn(value) === 'allowed_tools' ? AllowedTools : OpenaiProviderTool;
   },
   [plainChoice, NamedToolIn, AllowedTools],
 );
