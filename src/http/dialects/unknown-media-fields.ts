@@ -11,6 +11,12 @@ import { readBody, type Reading } from './reading.ts';
 /** What a field would change silently if it were left out, and what the client can send instead. */
 export type RefusedFields = Readonly<Record<string, string>>;
 
+/** What every reader of a request for pictures or clips tells beside the request. */
+export interface MediaLeftOut {
+  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
+  leftOut?: string[];
+}
+
 /**
  * The fields of a request for pictures or clips without those that its model does not know, whose names are added to `leftOut` (rules "Media
  * tasks"). An input and a setting with a price stay, so that the shared checks refuse them. A strict request, whose `leftOut` is undefined, keeps all.

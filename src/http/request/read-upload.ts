@@ -19,31 +19,22 @@ export const UPLOAD_TIMEOUT_SECONDS = 120;
 export async function readUpload(ctx: AppContext, limits: BodyLimits): Promise<Buffer> {
   // A picture is compressed already.
   contentCodingOf(ctx, 'plain');
-  const isMultipart = demandUploadType(ctx.req);
-  const picture = isMultipart ? multipartPicture(ctx.req, limits.maxBytes) : rawPicture();
-  const extraBytes = isMultipart ? envelopeMaxBytes : 0;
-  await receiveBody(ctx, limits, { what: 'image', take: (chunk) => picture.write(chunk), extraBytes });
-  return picture.end();
+  const what = 'image';
+  if (demandUploadType(ctx.req)) {
+    const form = createPictureForm(ctx.req, limits.maxBytes);
+    await receiveBody(ctx, limits, { what, take: form.write, extraBytes: envelopeMaxBytes });
+    return form.end();
+  }
+  const chunks: Buffer[] = [];
+  await receiveBody(ctx, limits, { what, take: (chunk) => void chunks.push(chunk) });
+  return Buffer.concat(chunks);
 }
 
 /** The bytes of boundaries, part headers and the few other fields that are allowed. */
 const envelopeMaxBytes = 32_000;
 
-/** Collects the chunks of the body and returns the picture. Both throw as soon as the body is known to be invalid. */
-interface Picture {
-  write(chunk: Buffer): void;
-  end(): Promise<Buffer>;
-}
-
-function rawPicture(): Picture {
-  const chunks: Buffer[] = [];
-  return {
-    write: (chunk) => void chunks.push(chunk),
-    end: () => Promise.resolve(Buffer.concat(chunks)),
-  };
-}
-
-function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
+/** Takes the chunks of a form and returns the picture in it. Both throw as soon as the form is known to be invalid. */
+function createPictureForm(request: IncomingMessage, maxBytes: number) {
   const chunks: Buffer[] = [];
   let bodyBytes = 0;
   let files = 0;
@@ -78,11 +69,11 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
     },
   });
   return {
-    write(chunk) {
+    write: (chunk: Buffer): void => {
       bodyBytes += chunk.length;
       form.write(chunk);
     },
-    async end() {
+    async end(): Promise<Buffer> {
       await form.end();
       if (files === 0) throw invalid('There is no file in the field named "file".');
       const sent = Buffer.concat(chunks);

@@ -18,6 +18,14 @@ const usualLimits: EventStreamLimits = {
   slowWindowSeconds: 30,
 };
 
+/** Answers HEAD as a stream begins. Returns false for any other method. */
+export function answerStreamHead(ctx: AppContext): boolean {
+  if (ctx.method !== 'HEAD') return false;
+  ctx.type = asEvents().contentType;
+  ctx.status = 200;
+  return true;
+}
+
 /**
  * An answer as events. Status and headers leave with the first event, or after 15 s of silence with a comment; until then the request
  * can still be refused. Another comment follows after each further 15 s of silence.

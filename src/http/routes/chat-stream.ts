@@ -33,7 +33,7 @@ export async function streamAnswer(deps: ChatRouteDeps, ctx: AppContext, dialect
     if ('stored' in begun) return sendStored(ctx, events, begun.stored);
     const isLive = dialect.isLive === true || begun.input.prepared.entry.model.parameters.stream === true;
     ctx.set('x-tollgate-stream', isLive ? 'live' : 'buffered');
-    await (isLive ? sendLive(deps, ctx, dialect, begun, events) : sendBuffered(deps, ctx, dialect, begun, events));
+    await (isLive ? sendLive : sendBuffered)({ deps, ctx, dialect, begun, events });
   } catch (thrown) {
     const error = inWords(dialect.words ?? {}, thrown);
     ctx.remove('x-tollgate-stream');
@@ -46,13 +46,17 @@ export async function streamAnswer(deps: ChatRouteDeps, ctx: AppContext, dialect
   }
 }
 
-async function sendLive(
-  deps: ChatRouteDeps,
-  ctx: AppContext,
-  dialect: ChatDialect,
-  begun: BegunChat,
-  events: EventStream,
-): Promise<void> {
+/** A chat that is answered as events. */
+interface Streaming {
+  deps: ChatRouteDeps;
+  ctx: AppContext;
+  dialect: ChatDialect;
+  begun: BegunChat;
+  events: EventStream;
+}
+
+async function sendLive(streaming: Streaming): Promise<void> {
+  const { deps, ctx, dialect, begun, events } = streaming;
   const slot = deps.streamSlots.open(keyOf(ctx).projectId);
   slot.take(1);
   // Streams last for minutes. They must not take the slots of short requests.
@@ -63,7 +67,7 @@ async function sendLive(
     const writer = dialect.stream(begun.about);
     const streamed = await streamChat(
       deps,
-      { ...begun.input, render: (answered, broken) => ({ body: answerEvents(dialect, begun, answered, broken) }) },
+      { ...begun.input, render: (answered, broken) => ({ body: answerEvents(streaming, answered, broken) }) },
       {
         gone: events.gone,
         begins: (leftOut) => tellIgnored(ctx, ignoredFields(leftOut, dialect.words)),
@@ -83,16 +87,11 @@ async function sendLive(
   }
 }
 
-async function sendBuffered(
-  deps: ChatRouteDeps,
-  ctx: AppContext,
-  dialect: ChatDialect,
-  begun: BegunChat,
-  events: EventStream,
-): Promise<void> {
+async function sendBuffered(streaming: Streaming): Promise<void> {
+  const { deps, ctx, dialect, begun, events } = streaming;
   const completed = await completeChat(deps, {
     ...begun.input,
-    render: (answered) => ({ body: answerEvents(dialect, begun, answered, null) }),
+    render: (answered) => ({ body: answerEvents(streaming, answered, null) }),
   });
   if (completed === 'replay') return sendStored(ctx, events, await storedNow(begun));
   tellCost(ctx, completed.answered);
@@ -101,13 +100,8 @@ async function sendBuffered(
 }
 
 /** A finished answer as all of its events, as replays send it. */
-function answerEvents(
-  dialect: ChatDialect,
-  { about }: BegunChat,
-  answered: ChatAnswered,
-  broken: GatewayError | null,
-): string {
-  const writer = dialect.stream(about);
+function answerEvents({ dialect, begun }: Streaming, answered: ChatAnswered, broken: GatewayError | null): string {
+  const writer = dialect.stream(begun.about);
   const content = writer.pieces(toDeltas(answered.reply).filter(isContent));
   return content + (broken ? writer.error(broken) : writer.end(withWarning(answered, dialect.words)));
 }

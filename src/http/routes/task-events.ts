@@ -8,7 +8,7 @@ import { isTerminal } from '../../domain/tasks/task.ts';
 import { requestedTask, type AppContext } from '../context.ts';
 import type { Description, Tag } from '../description.ts';
 import { EventText } from '../openapi/schemas/chat-completion.ts';
-import { EventStream } from '../response/event-stream.ts';
+import { answerStreamHead, EventStream } from '../response/event-stream.ts';
 import { endpoint, type Route } from '../route.ts';
 import { getRow, ownTaskScope } from './common-rows.ts';
 import type { WaitDeps } from './wait-for-end.ts';
@@ -53,11 +53,7 @@ async function streamTaskEvents(deps: EventDeps, ctx: AppContext): Promise<void>
     ctx.status = 204;
     return;
   }
-  if (ctx.method === 'HEAD') {
-    ctx.type = 'text/event-stream; charset=utf-8';
-    ctx.status = 200;
-    return;
-  }
+  if (answerStreamHead(ctx)) return;
   const events = new EventStream(ctx);
   const waiting = isTerminal(task.status) ? null : deps.taskWaits.enter(ctx);
   let last = received;

@@ -10,7 +10,7 @@ import { entryPosition } from '../../domain/time-position.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { EventText } from '../openapi/schemas/chat-completion.ts';
 import { headerText } from '../request/query.ts';
-import { EventStream } from '../response/event-stream.ts';
+import { answerStreamHead, EventStream } from '../response/event-stream.ts';
 import type { TaskWaits } from '../response/task-waits.ts';
 import { endpoint, type Route } from '../route.ts';
 import { waitParameter } from './common-descriptions.ts';
@@ -59,11 +59,7 @@ async function streamWebhookEvents(deps: EventDeps, ctx: AppContext, seconds: nu
   const after =
     headerText(ctx, 'Last-Event-ID', entryPosition, 'the id of an event of this stream') ??
     (await lastEventPosition(deps, projectId));
-  if (ctx.method === 'HEAD') {
-    ctx.type = 'text/event-stream; charset=utf-8';
-    ctx.status = 200;
-    return;
-  }
+  if (answerStreamHead(ctx)) return;
   const events = new EventStream(ctx);
   const send = ({ position, event }: EventStep): Promise<void> | undefined =>
     events.write(eventText(position, event, projectId));

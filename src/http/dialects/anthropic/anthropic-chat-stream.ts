@@ -61,10 +61,13 @@ const nothing = { content: null, refusal: null, toolCalls: [], finishReason: 'st
 
 const anthropicEvent = (type: string, members: object): string => namedEvent(type, { type, ...members });
 
+/** What a block is, or the index of the call that it is. */
+type OpenBlock = 'text' | 'thinking' | 'whole' | number;
+
 /** The blocks of one message. One is open at a time, and they are numbered in order. */
 class Blocks {
   #index = -1;
-  #open: 'text' | 'thinking' | number | null = null;
+  #open: OpenBlock | null = null;
   readonly #calls = new Set<number>();
 
   write(delta: ChatDelta): string {
@@ -94,7 +97,7 @@ class Blocks {
   }
 
   /** Begins a block, unless it is open. */
-  #enter(block: 'text' | 'thinking' | number, content: ReplyBlock): string {
+  #enter(block: OpenBlock, content: ReplyBlock): string {
     if (this.#open === block) return '';
     const closed = this.close();
     this.#open = block;
@@ -131,21 +134,9 @@ class Blocks {
 
   /** A block that comes in one piece. */
   #whole(content: ReplyBlock): string {
-    const closed = this.close();
-    this.#index += 1;
-    const index = this.#index;
+    const opened = this.close() + this.#enter('whole', content);
     const signed =
-      content.type === 'thinking'
-        ? anthropicEvent('content_block_delta', {
-            index,
-            delta: { type: 'signature_delta', signature: content.signature },
-          })
-        : '';
-    return [
-      closed,
-      anthropicEvent('content_block_start', { index, content_block: content }),
-      signed,
-      anthropicEvent('content_block_stop', { index }),
-    ].join('');
+      content.type === 'thinking' ? this.#delta({ type: 'signature_delta', signature: content.signature }) : '';
+    return opened + signed + this.close();
   }
 }

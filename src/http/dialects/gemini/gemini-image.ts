@@ -9,18 +9,16 @@ import type { AnsweredPicture } from '../answered-picture.ts';
 import { fieldError, nonNullFields, itemsMax } from '../chat-fields.ts';
 import { aliased, dataUriOf, InlineData } from './gemini-fields.ts';
 import { strictly, type Reading } from '../reading.ts';
-import { supportedFields, readMediaBody } from '../unknown-media-fields.ts';
+import { supportedFields, type MediaLeftOut, readMediaBody } from '../unknown-media-fields.ts';
 
 /** A generateContent request to an image model. */
-export interface GeminiImageRequest {
+export interface GeminiImageRequest extends MediaLeftOut {
   prompt: string;
   /** Data URIs, in order. */
   images: string[];
   aspectRatio?: string;
   imageSize?: string;
   seed?: number;
-  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
-  leftOut?: string[];
 }
 
 /**

@@ -9,13 +9,10 @@ import { nonNullFields } from '../chat-fields.ts';
 import { inWords } from '../dialect-words.ts';
 import { aliased } from './gemini-fields.ts';
 import { strictly, type Reading } from '../reading.ts';
-import { supportedFields, readMediaBody } from '../unknown-media-fields.ts';
+import { supportedFields, type MediaLeftOut, readMediaBody } from '../unknown-media-fields.ts';
 
 /** A predict request to an image model. Null means absent. */
-export interface PredictRequest extends z.output<typeof PredictBody> {
-  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
-  leftOut?: string[];
-}
+export type PredictRequest = z.output<typeof PredictBody> & MediaLeftOut;
 
 /**
  * Reads a predict request, as clients of Imagen send it (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api,

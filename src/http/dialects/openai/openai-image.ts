@@ -12,10 +12,10 @@ import type { AnsweredPicture } from '../answered-picture.ts';
 import { nonNullFields, isNonNull, withoutHarmless, type HarmlessValues } from '../chat-fields.ts';
 import { inWords } from '../dialect-words.ts';
 import { strictly, type Reading } from '../reading.ts';
-import { supportedFields, readMediaBody, type RefusedFields } from '../unknown-media-fields.ts';
+import { supportedFields, type MediaLeftOut, readMediaBody, type RefusedFields } from '../unknown-media-fields.ts';
 
 /** A request for pictures, read but not yet matched with its model. */
-export interface OpenaiImageRequest {
+export interface OpenaiImageRequest extends MediaLeftOut {
   /** URLs, `file_…` ids or data URIs, in order. */
   images: string[];
   size?: string;
@@ -25,8 +25,6 @@ export interface OpenaiImageRequest {
   isAsync: boolean;
   /** Everything else. The catalog entry decides which fields it takes. */
   further: JsonObject;
-  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
-  leftOut?: string[];
 }
 
 /**

@@ -8,18 +8,16 @@ import { nonNullFields } from '../chat-fields.ts';
 import { inWords } from '../dialect-words.ts';
 import { demandApart, furtherMediaFields, Reference, toReference } from './openai-image.ts';
 import { strictly, type Reading } from '../reading.ts';
-import { supportedFields, readMediaBody, type RefusedFields } from '../unknown-media-fields.ts';
+import { supportedFields, type MediaLeftOut, readMediaBody, type RefusedFields } from '../unknown-media-fields.ts';
 
 /** A request for a video, read but not yet matched with its model. */
-export interface OpenaiVideoRequest {
+export interface OpenaiVideoRequest extends MediaLeftOut {
   seconds?: number;
   size?: string;
   /** A URL, a `file_…` id or a data URI. */
   reference?: string;
   /** Everything else. The catalog entry decides which fields it takes. */
   further: JsonObject;
-  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
-  leftOut?: string[];
 }
 
 /** Reads `POST /v1/videos` (https://platform.openai.com/docs/api-reference/videos, read 2026-11-22), as JSON or as a form. Null means absent. */

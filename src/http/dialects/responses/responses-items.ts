@@ -106,17 +106,16 @@ export class ResponseItems {
       this.#message = { ...this.#open('msg'), parts: [] };
       events.push(added(this.#message.index, messageItem(this.#message, 'in_progress')));
     }
-    const { id: item_id, index: output_index, parts } = this.#message;
-    if (parts.at(-1)?.kind !== kind) {
+    const { parts } = this.#message;
+    let part = parts.at(-1);
+    if (part?.kind !== kind) {
       events.push(...endOfPart(this.#message));
-      const part = { kind, text: '' };
+      part = { kind, text: '' };
       parts.push(part);
-      const position = { item_id, output_index, content_index: parts.length - 1 };
-      events.push({ type: 'response.content_part.added', ...position, part: toPart(part) });
+      events.push({ type: 'response.content_part.added', ...partPosition(this.#message), part: toPart(part) });
     }
-    const part = parts.at(-1);
-    if (part) part.text += text;
-    const position = { item_id, output_index, content_index: parts.length - 1 };
+    part.text += text;
+    const position = partPosition(this.#message);
     events.push(
       kind === 'text'
         ? { type: 'response.output_text.delta', ...position, delta: text, logprobs: [] }
@@ -137,13 +136,15 @@ export class ResponseItems {
     if (!this.#thought) {
       this.#thought = { ...this.#open('rs'), text: '' };
       const { id, index } = this.#thought;
-      const position = { item_id: id, output_index: index, summary_index: 0 };
       events.push(added(index, { id, type: 'reasoning', summary: [] }));
-      events.push({ type: 'response.reasoning_summary_part.added', ...position, part: toSummary('') });
+      events.push({
+        type: 'response.reasoning_summary_part.added',
+        ...thoughtPosition(this.#thought),
+        part: toSummary(''),
+      });
     }
     this.#thought.text += text;
-    const position = { item_id: this.#thought.id, output_index: this.#thought.index, summary_index: 0 };
-    events.push({ type: 'response.reasoning_summary_text.delta', ...position, delta: text });
+    events.push({ type: 'response.reasoning_summary_text.delta', ...thoughtPosition(this.#thought), delta: text });
     return events;
   }
 
@@ -165,7 +166,7 @@ export class ResponseItems {
     if (!thought) return [];
     this.#thought = null;
     const { id, index, text } = thought;
-    const position = { item_id: id, output_index: index, summary_index: 0 };
+    const position = thoughtPosition(thought);
     return [
       { type: 'response.reasoning_summary_text.done', ...position, text },
       { type: 'response.reasoning_summary_part.done', ...position, part: toSummary(text) },
@@ -249,11 +250,19 @@ const callItem = ({ id, callId, name, arguments: text, tool }: Call, status: str
     : { id, type: 'function_call', status, ...named, arguments: text };
 };
 
+/** Where the last part of a message stands, in its events. */
+const partPosition = ({ id, index, parts }: OpenMessage) => ({
+  item_id: id,
+  output_index: index,
+  content_index: parts.length - 1,
+});
+const thoughtPosition = ({ id, index }: OpenThought) => ({ item_id: id, output_index: index, summary_index: 0 });
+
 /** The end of the last part of a message. */
-function endOfPart({ id, index, parts }: OpenMessage): ItemEvent[] {
-  const part = parts.at(-1);
+function endOfPart(message: OpenMessage): ItemEvent[] {
+  const part = message.parts.at(-1);
   if (!part) return [];
-  const position = { item_id: id, output_index: index, content_index: parts.length - 1 };
+  const position = partPosition(message);
   return [
     part.kind === 'text'
       ? { type: 'response.output_text.done', ...position, text: part.text, logprobs: [] }
