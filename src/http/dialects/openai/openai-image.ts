@@ -48,16 +48,18 @@ export function readOpenaiEdit(body: unknown, reading: Reading = strictly): Open
 }
 
 function toImageRequest(
-  { size, response_format: format, async, ...rest }: z.output<typeof OpenaiImageBody>,
+  parsed: z.output<typeof OpenaiImageBody>,
   images: string[],
   leftOut: string[] | undefined,
 ): OpenaiImageRequest {
+  // No provider of pictures is sent the client's names of its end users.
+  const { size, response_format: format, async, user: _user, safety_identifier: _identifier, ...rest } = parsed;
   return {
     images,
     isInline: format !== 'url',
     isAsync: async === true,
     ...nonNullFields({ size, leftOut }),
-    further: withoutEffect(rest),
+    further: withoutHarmless(furtherMediaFields(rest), harmless),
   };
 }
 
@@ -99,15 +101,6 @@ const harmless: HarmlessValues = {
   partial_images: [0],
   stream: [false],
 };
-
-/** Without the client's names of its end users, which no provider of pictures is sent, and without what changes nothing. */
-function withoutEffect({
-  user: _user,
-  safety_identifier: _identifier,
-  ...rest
-}: z.output<typeof OpenaiImageBody>): JsonObject {
-  return withoutHarmless(furtherMediaFields(rest), harmless);
-}
 
 /** The fields that the catalog entry decides about. A quote has an answer of its own, which OpenAI's clients cannot read. */
 export function furtherMediaFields(rest: Record<string, unknown>): JsonObject {
