@@ -173,8 +173,8 @@ describe('a Messages request', () => {
       thinking: { mode: 'budget', budgetTokens: 2_000 },
       extra: { reasoning_effort: 'medium' },
     });
-    expect(thinking({ type: 'disabled' }).thinking).toEqual({ mode: 'off' });
-    expect(refusal({ thinking: { type: 'between_tools' } })).toMatchObject({ param: 'thinking.type' });
+    for (const type of ['disabled', 'between_tools']) expect(thinking({ type }).thinking).toEqual({ mode: 'off' });
+    expect(refusal({ thinking: { type: 'sometimes' } })).toMatchObject({ param: 'thinking.type' });
     expect(refusal({ thinking: { type: 'enabled', budget_tokens: 2_000 } })).toMatchObject({
       param: 'thinking.budget_tokens',
     });

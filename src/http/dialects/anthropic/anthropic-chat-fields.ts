@@ -195,7 +195,8 @@ const ThinkingConfig = z.discriminatedUnion('type', [
     display,
     block_binding,
   }),
-  z.strictObject({ type: z.literal('disabled') }),
+  // Two words for the same, of which each model takes one. The catalog knows which (`thinking_off`).
+  z.strictObject({ type: z.enum(['disabled', 'between_tools']) }).transform(() => ({ type: 'disabled' as const })),
 ]);
 
 const OutputFormat = z.strictObject({ type: z.literal('json_schema'), schema: JsonRecord }).nullish();
