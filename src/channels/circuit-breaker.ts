@@ -79,14 +79,15 @@ export class CircuitBreaker {
   }
 
   /**
-   * Outcomes that were counted before a trip must not trip the breaker again after it. Each trip begins the window once: its probes begin
-   * later, and their outcomes count.
+   * Outcomes that were counted before a trip, or during it, must not trip the breaker again after it. Each trip and each recovery begins the
+   * window once: the probes of a trip begin later, and their outcomes count.
    */
   restartTripped(channels: readonly ChannelRow[]): void {
     const tripped = new Set(
       channels.flatMap(({ id, trippedModels }) => trippedModels.map((model) => `${id} ${model}`)),
     );
-    for (const key of tripped) if (!this.#tripped.has(key)) this.#beginWindow(key);
+    for (const key of [...tripped, ...this.#tripped])
+      if (tripped.has(key) !== this.#tripped.has(key)) this.#beginWindow(key);
     this.#tripped = tripped;
   }
 

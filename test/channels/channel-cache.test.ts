@@ -306,6 +306,17 @@ describe('the channel cache', () => {
     expect(await unavailableFor()).toBe(0);
   });
 
+  it('does not trip a recovered channel again for failures of calls that tried it all the same while it was tripped', async () => {
+    const cache = newCache();
+    await fails({ trip: true });
+    for (let n = 0; n < 9; n++) await note(cache, failed('provider_error'));
+    await later(31);
+    expect(await cache.claim(await drawn(cache), call)).not.toBeNull();
+    await note(cache, good);
+    for (let n = 0; n < 3; n++) await note(cache, failed('provider_error'));
+    expect(await unavailableFor()).toBe(0);
+  });
+
   it('does not draw a channel for a model that its provider does not know, until a call of last resort succeeds', async () => {
     const cache = newCache();
     await note(cache, failed('unknown_model'));
