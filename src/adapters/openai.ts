@@ -59,7 +59,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
     },
     responsesSupports,
     chatVendors: openaiVendors,
-    chatWarnings: (request) => (usesResponses(request) ? [] : vendorWarnings(request)),
+    chatWarnings: vendorWarnings,
     tokenizer: 'o200k',
     stopsAtHangUp: true,
     ...openaiMedia(caller),

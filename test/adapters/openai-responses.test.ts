@@ -21,6 +21,7 @@ describe('the Responses API of the OpenAI adapter', () => {
 
   const traits = { api: 'responses' } as const;
   const responsesRequest: UpstreamChat = { ...fullRequest, traits, temperature: undefined, stop: undefined };
+  const warningOf = (effort: string) => `reasoning_effort was sent as ${effort}, the nearest that this model takes.`;
 
   it('is sent the whole conversation with the results of its tools, and stores nothing', async () => {
     const { sent, body } = await wire.chat({
@@ -104,6 +105,19 @@ describe('the Responses API of the OpenAI adapter', () => {
     const { body } = await wire.chat({ ...responsesRequest, fixed, extra: { reasoning_effort: 'high' } });
     expect(body).toMatchObject({ reasoning: { effort: 'none' } });
     expect(body).not.toHaveProperty('reasoning_effort');
+  });
+
+  it.each<[string, Partial<UpstreamChat>, string, string[]]>([
+    ['max', { extra: { reasoning_effort: 'max' } }, 'high', [warningOf('high')]],
+    ['minimal', { extra: { reasoning_effort: 'minimal' } }, 'low', [warningOf('low')]],
+    ['medium', { extra: { reasoning_effort: 'medium' } }, 'medium', []],
+    ['none', { thinking: { mode: 'off' } }, 'low', [warningOf('low')]],
+  ])('sends the nearest effort of its model, and says so: %s', async (_effort, more, effort, warnings) => {
+    const request = { ...responsesRequest, ...more };
+    const limited: UpstreamChat = { ...request, traits: { ...traits, efforts: ['low', 'medium', 'high'] } };
+    const { body } = await wire.chat(limited);
+    expect(body).toMatchObject({ reasoning: { effort } });
+    expect(wire.adapter.chatWarnings?.(limited)).toEqual(warnings);
   });
 
   it.each<[string, Partial<UpstreamChat>, JsonObject]>([

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createUpstreamCaller, type UpstreamCaller } from '../../src/adapters/upstream/call-upstream.ts';
 import { createAdapters, type Adapters } from '../../src/adapters/registry.ts';
+import { efforts } from '../../src/domain/catalog/catalog.ts';
 import { toUpstreamChat, type ChatRequest } from '../../src/domain/chat/chat.ts';
 import { createSandbox, type Sandbox } from '../../packages/sandbox/src/create-sandbox.ts';
 import { entries, mappings, requestsOf, shippedRequest } from './shipped-requests.ts';
@@ -51,14 +52,21 @@ describe('a mapping of the shipped catalog', () => {
   const chatMappings = chats.flatMap(({ model, private: { upstream } }) =>
     Object.entries(upstream).map(([family, mapping]) => ({ id: model.id, family, mapping })),
   );
-  it.each(chatMappings.filter(({ mapping }) => mapping.thinking !== undefined))(
-    'asks its model not to think in words that the model takes: $id, $family',
+  const thinking = chatMappings.filter(({ mapping }) => mapping.thinking !== undefined || mapping.efforts);
+  it.each(thinking)(
+    'asks its model for thoughts in words that the model takes, whatever the client says: $id, $family',
     async ({ family, mapping }) => {
       const upstream = { channelId: 'c', baseUrl: `${sandbox.url}/sandbox-a/${family}`, credential: 'a:b' };
       const { topP: _p, topK: _k, ...others } = fullRequest;
-      const request = { ...others, extra: { reasoning_effort: 'none' } };
-      const attempt = await adapters[family]?.chat?.(upstream, toUpstreamChat(request, mapping), { timeoutMs: 10_000 });
-      expect(attempt).toMatchObject({ kind: 'ok' });
+      const requests = [
+        ...efforts.map((effort) => ({ ...others, extra: { reasoning_effort: effort } })),
+        { ...others, thinking: { mode: 'off' as const } },
+      ];
+      for (const request of requests) {
+        const sent = toUpstreamChat(request, mapping);
+        const attempt = await adapters[family]?.chat?.(upstream, sent, { timeoutMs: 10_000 });
+        expect([request.extra, attempt]).toEqual([request.extra, expect.objectContaining({ kind: 'ok' })]);
+      }
     },
   );
 

@@ -2030,6 +2030,7 @@ export interface components {
             thinking?: 'adaptive' | 'budget';
             /** @enum {string} */
             thinking_off?: 'between_tools' | 'never';
+            efforts?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')[];
             /** @enum {string} */
             api?: 'responses';
             system_turns?: boolean;
@@ -4179,6 +4180,7 @@ export interface components {
             thinking?: 'adaptive' | 'budget';
             /** @enum {string} */
             thinking_off?: 'between_tools' | 'never';
+            efforts?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')[];
             /** @enum {string} */
             api?: 'responses';
             system_turns?: boolean;

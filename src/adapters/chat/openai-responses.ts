@@ -17,6 +17,7 @@ import type { JsonObject } from '../../domain/json.ts';
 import { asksForThoughts, type SignedThought, type Thinking } from '../../domain/chat/thoughts.ts';
 import type { RequestBody } from '../upstream/call-upstream.ts';
 import { pdfNameOf, objectIn, ownObject, resultText } from './sent-messages.ts';
+import { withTakenEffort } from './openai-vendor-request.ts';
 import { callIdOr } from './tool-words.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
 import { tokenCount, wholeUsage } from './whole-usage.ts';
@@ -46,7 +47,8 @@ export const responsesSupports: ChatSupports = {
 /** The body of `POST /responses`. */
 export function toResponsesBody(request: UpstreamChat): RequestBody {
   const { responseFormat, toolChoice: choice } = request;
-  const { reasoning_effort: clientEffort, verbosity: clientVerbosity, ...clientFields } = request.extra;
+  const { extra } = withTakenEffort(request);
+  const { reasoning_effort: clientEffort, verbosity: clientVerbosity, ...clientFields } = extra;
   const { reasoning: _reasoning, ...vendorFields } = request.vendor?.fields ?? {};
   const { reasoning_effort: fixedEffort, verbosity: fixedVerbosity, ...catalogFields } = request.fixed ?? {};
   const ownReasoning = ownObject(request, 'reasoning');

@@ -1,7 +1,7 @@
 import type { ChatContent, ChatMessage, UpstreamChat } from '../../domain/chat/chat.ts';
 import { optionalNames } from '../../domain/chat/optional-parameters.ts';
 import { computedOnce } from '../../domain/computed-once.ts';
-import { isEffort, nearestEffort } from '../../domain/chat/reasoning.ts';
+import { isEffort, nearestEffort, type Effort } from '../../domain/chat/reasoning.ts';
 import { isExplicit, noEffect } from '../../domain/chat/unsent-parameters.ts';
 import { mustCallTool, type VendorParameter, type VendorRules } from '../../domain/chat/vendor-rules.ts';
 import { openaiVendors } from './openai-vendors.ts';
@@ -12,24 +12,21 @@ import { openaiVendors } from './openai-vendors.ts';
  */
 export function forVendor(request: UpstreamChat): UpstreamChat {
   const rules = rulesOf(request);
-  return rules === undefined ? request : steps.reduce((taken, step) => step(rules, taken), request);
+  return rules === undefined ? withTakenEffort(request) : steps.reduce((taken, step) => step(rules, taken), request);
 }
 
 /** What the client should know about what its vendor lacks, in sentences. */
 export function vendorWarnings(request: UpstreamChat): string[] {
   const rules = rulesOf(request);
-  if (rules === undefined) return [];
-  const { extra } = request;
+  if (rules === undefined) return effortWarnings(request, withTakenEffort(request));
   const sent = forVendor(request);
-  const effort = extra.reasoning_effort;
+  const effort = request.extra.reasoning_effort;
   const sentEffort = sent.extra.reasoning_effort;
   const isLimited = isExplicit(request, 'temperature') && sent.temperature !== request.temperature;
   const unthought = mustNotThink(rules, request) && mustCallTool(request);
   return [
     ...(isLimited ? [`temperature was sent as ${sent.temperature}, the nearest that this model takes.`] : []),
-    ...(isEffort(sentEffort) && sentEffort !== effort
-      ? [`reasoning_effort was sent as ${sentEffort}, the nearest that this model takes.`]
-      : []),
+    ...effortWarnings(request, sent),
     ...(isEffort(effort) && effort !== 'none' && sentEffort === undefined && !unthought
       ? [noEffect(['reasoning_effort']) ?? '']
       : []),
@@ -107,11 +104,25 @@ function withVendorThoughts(rules: VendorRules, request: UpstreamChat): Upstream
   const others = Object.entries(request.extra).filter(([field]) => !thoughtFields.includes(field));
   if (mustNotThink(rules, request))
     return { ...request, extra: { ...Object.fromEntries(others), ...rules.unthinking } };
-  const { reasoning_effort: effort, ...extra } = request.extra;
-  const wanted = request.thinking?.mode === 'off' ? 'none' : effort;
-  if (!isEffort(wanted) || rules.efforts === undefined) return request;
-  const nearest = nearestEffort(wanted, rules.efforts);
+  return withTakenEffort(request, rules.efforts);
+}
+
+/** The request with the nearest effort that its model takes, by the catalog or else its vendor's table: `none` if it must not think. */
+export function withTakenEffort(request: UpstreamChat, ofVendor?: readonly Effort[]): UpstreamChat {
+  const efforts = request.traits?.efforts ?? ofVendor;
+  const wanted = wantedEffort(request);
+  if (!isEffort(wanted) || efforts === undefined) return request;
+  const { reasoning_effort: _, ...extra } = request.extra;
+  const nearest = nearestEffort(wanted, efforts);
   return { ...request, extra: nearest === undefined ? extra : { ...extra, reasoning_effort: nearest } };
+}
+
+const wantedEffort = ({ thinking, extra }: UpstreamChat) =>
+  thinking?.mode === 'off' ? 'none' : extra.reasoning_effort;
+
+function effortWarnings(request: UpstreamChat, { extra: { reasoning_effort: sent } }: UpstreamChat): string[] {
+  const isSame = !isEffort(sent) || sent === wantedEffort(request);
+  return isSame ? [] : [`reasoning_effort was sent as ${sent}, the nearest that this model takes.`];
 }
 
 function withFormat(rules: VendorRules, request: UpstreamChat): UpstreamChat {

@@ -55,6 +55,9 @@ export const ModelParameters = z.looseObject({
     .optional(),
 });
 
+/** OpenAI's levels of `reasoning_effort`, from the least to the most, which the other families translate. */
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+
 const inputName = z.string().regex(/^\w{1,64}$/);
 const path = z.string().regex(/^[\w-]+(\/[\w-]+){0,4}$/);
 const sentence = z.string().min(1).max(500);
@@ -135,6 +138,8 @@ const Mapping = z.strictObject({
   thinking: z.enum(['adaptive', 'budget']).optional(),
   /** Anthropic, `adaptive`: the value that switches thoughts off; `never`: the model always thinks. Absent: `disabled`. Gemini: `never` if it refuses `MINIMAL`. */
   thinking_off: z.enum(['between_tools', 'never']).optional(),
+  /** OpenAI-compatible: the values of `reasoning_effort` that the model takes. Absent: those of its vendor, or all. */
+  efforts: z.array(z.enum(efforts)).min(1).optional(),
   /** OpenAI: the API that serves the model. Absent: chat completions. */
   api: z.enum(['responses']).optional(),
   /** Anthropic: the model takes messages of the system between the turns. Otherwise they become part of its instructions. */

@@ -214,7 +214,8 @@ export interface UpstreamChat extends ChatRequest {
   /** What the catalog says about the model at this family. */
   traits?: Pick<UpstreamMapping, TraitName>;
 }
-type TraitName = 'thinking' | 'thinking_off' | 'api' | 'vendor' | 'keeps_reasoning' | 'system_turns' | 'pass_through';
+type TraitName =
+  'thinking' | 'thinking_off' | 'efforts' | 'api' | 'vendor' | 'keeps_reasoning' | 'system_turns' | 'pass_through';
 
 /** The request as it is sent to one family: without the parameters that the catalog maps to null. */
 export function toUpstreamChat(
@@ -222,8 +223,8 @@ export function toUpstreamChat(
   mapping: Pick<UpstreamMapping, 'model' | 'parameters' | 'fixed' | TraitName>,
 ): UpstreamChat {
   const { model, parameters, fixed, ...others } = mapping;
-  const { thinking, thinking_off, api, vendor, keeps_reasoning, system_turns, pass_through } = others;
-  const traits = { thinking, thinking_off, api, vendor, keeps_reasoning, system_turns, pass_through };
+  const { thinking, thinking_off, efforts, api, vendor, keeps_reasoning, system_turns, pass_through } = others;
+  const traits = { thinking, thinking_off, efforts, api, vendor, keeps_reasoning, system_turns, pass_through };
   const sent: UpstreamChat = { ...withoutUnsent(request, parameters), model, parameters, traits };
   return fixed === undefined ? sent : { ...sent, fixed };
 }

@@ -1,10 +1,8 @@
-import type { ModelPrivate } from '../catalog/catalog.ts';
+import { efforts, type ModelPrivate } from '../catalog/catalog.ts';
 import type { ChatReply, ChatRequest } from './chat.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { asksForThoughts, type Thinking } from './thoughts.ts';
 
-/** OpenAI's levels of `reasoning_effort`, which the other families translate. */
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof efforts)[number];
 
 export const isEffort = (value: JsonValue | undefined): value is Effort => efforts.some((effort) => effort === value);

@@ -27,3 +27,18 @@ export function tooManyTools(model: string, tools: unknown): string | null {
   );
 }
 const openaiToolsMax = 128;
+
+/** The values of `reasoning_effort` that OpenAI's models take, from pages that quote their documents (read on 2026-11-27). */
+const takenEfforts: readonly { model: RegExp; efforts: readonly string[] }[] = [
+  { model: /^gpt-6\.1-sol/, efforts: ['low', 'medium', 'high', 'xhigh', 'max'] },
+  { model: /^gpt-6(?:\.1-terra|-luna)/, efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] },
+  { model: /^gpt-5-mini/, efforts: ['minimal', 'low', 'medium', 'high'] },
+];
+
+/** The complaint of OpenAI's own models about an effort that they lack, in its words; null if there is none. */
+export function lackedEffort(model: string, effort: unknown): string | null {
+  const efforts = takenEfforts.find((each) => each.model.test(model))?.efforts;
+  if (typeof effort !== 'string' || efforts?.includes(effort) !== false) return null;
+  const values = efforts.map((each) => `'${each}'`).join(', ');
+  return `Unsupported value: '${effort}' is not supported with the '${model}' model. Supported values are: ${values}.`;
+}

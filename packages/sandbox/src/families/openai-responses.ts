@@ -15,7 +15,7 @@ import {
   type ToolCalled,
 } from '../chat.ts';
 import { cameWith, partsIn } from '../earlier-calls.ts';
-import { tooManyTools } from './chat-model-limits.ts';
+import { lackedEffort, tooManyTools } from './chat-model-limits.ts';
 import { stringOf } from '../media-family.ts';
 
 /** What the real API accepts of the fields that the gateway may send. */
@@ -35,6 +35,8 @@ export function answerResponses(
   const strange = strangeField(input, acceptedFields);
   if (strange !== undefined) return problem(400, 'unknown_parameter', `Unknown parameter: '${strange}'.`);
   if (objectsOf(input.input).length === 0) return problem(400, 'missing_required_parameter', "Missing 'input'.");
+  const effort = lackedEffort(stringOf(input.model), objectOf(input.reasoning)?.effort);
+  if (effort !== null) return problem(400, 'unsupported_value', effort);
   const many = tooManyTools(stringOf(input.model), input.tools);
   if (many !== null) return problem(400, 'array_above_max_length', many);
   const unanswered = unansweredCall(objectsOf(input.input));

@@ -27,7 +27,7 @@ import {
   acceptProviderJob,
 } from '../media-family.ts';
 import { cameWith, partsIn } from '../earlier-calls.ts';
-import { refusedParameter, tooManyTools } from './chat-model-limits.ts';
+import { lackedEffort, refusedParameter, tooManyTools } from './chat-model-limits.ts';
 import { answerResponses } from './openai-responses.ts';
 import type { FoundProviderJob } from '../provider-jobs.ts';
 import { mediaSize } from '../media-size.ts';
@@ -70,6 +70,8 @@ function chat(call: FamilyCall): Reply {
       `Unsupported parameter: '${refused}' is not supported with this model.`,
     );
   }
+  const effort = lackedEffort(model, input.reasoning_effort);
+  if (effort !== null) return problem(400, 'unsupported_value', effort);
   const many = tooManyTools(model, input.tools);
   if (many !== null) return problem(400, 'array_above_max_length', many);
   if (objectsOf(input.messages).some(isPictureResult)) {
