@@ -21,7 +21,7 @@ const list = action({
   summary: 'list the runs of all jobs, newest first',
   input: {
     name: option('<name>', z.enum(scheduledJobNames).optional()).describe('show only this job'),
-    ...listInput('jobs', scheduledJobRunColumns),
+    ...listInput('jobs', scheduledJobRunColumns, { time: 'requested_at' }),
   },
   route: { method: 'GET', path: '/jobs', role: 'viewer' },
   answer: listOf(Run),

@@ -278,17 +278,25 @@ describe('a list of the admin API', () => {
     expect([wrong.status, codeOf(wrong)]).toEqual([400, 'invalid_value']);
   });
 
-  it('is sorted by its time as it is newest or oldest first, with the same cursors', async () => {
-    const read = async (path: string) => (await home.ask(tokenOf('viewer'), 'GET', path)).body;
+  it.each([
+    ['/audit', 'at'],
+    ['/jobs', 'requested_at'],
+  ])('%s is sorted by its time as it is newest or oldest first, with the same cursors', async (list, time) => {
+    await home.db.query(
+      'test-job-runs',
+      `insert into job_run (id, name, trigger, state, lease_until, ended_at)
+       select 'run_' || n, 'check-balances', 'schedule', 'lost', now(), now() from generate_series(1, 3) n on conflict do nothing`,
+    );
+    const read = async (query: string) => (await home.ask(tokenOf('viewer'), 'GET', `${list}?${query}`)).body;
     for (const [byTime, byColumn] of [
-      ['newest', '-at'],
-      ['oldest', 'at'],
+      ['newest', `-${time}`],
+      ['oldest', time],
     ]) {
-      const first = await read(`/audit?sort=${byTime}&limit=2`);
+      const first = await read(`sort=${byTime}&limit=2`);
       expect(first['data']).toHaveLength(2);
-      expect(await read(`/audit?sort=${byColumn}&limit=2`)).toEqual(first);
+      expect(await read(`sort=${byColumn}&limit=2`)).toEqual(first);
       const after = `limit=2&after=${String(first['next_cursor'])}`;
-      expect(await read(`/audit?sort=${byColumn}&${after}`)).toEqual(await read(`/audit?sort=${byTime}&${after}`));
+      expect(await read(`sort=${byColumn}&${after}`)).toEqual(await read(`sort=${byTime}&${after}`));
     }
   });
 
