@@ -26,7 +26,7 @@ export interface Action {
   pendingAnswer?: AnswerSchema;
   /** What only the command line prints, for an input that the route cannot have. */
   localAnswer?: AnswerSchema;
-  /** Why the action may refuse, beyond what every route of its kind refuses: `not_found` for `UnknownToOperator`, `action_refused` for other `OperatorError`s. */
+  /** Why it may refuse, beside what all of its kind do: `not_found` for `UnknownToOperator`, `action_refused` for other `OperatorError`s. */
   refusals?: readonly ErrorCode[];
   /** Checks the input and returns what runs the action with it. */
   prepare: (input: Readonly<Record<string, unknown>>) => Prepared;
@@ -40,7 +40,7 @@ export interface ActionRoute {
   role: Role;
   /** Inputs that need the role `owner`, because they decide to whom a stored credential is sent. */
   ownerInput?: readonly string[];
-  /** What the first parameter of the path names, if it has a version: its GET answers the version as `ETag`, and its changes take that as `If-Match`. */
+  /** What the first parameter of the path names, if it has a version: its GET answers that as `ETag`, its changes take it as `If-Match`. */
   resource?: ResourceKind;
   /** It reads statistics that each PostgreSQL server keeps for itself, so no replica can answer it. */
   primaryOnly?: true;

@@ -76,7 +76,7 @@ export class GroupCommit<Member, Verdict> {
       // One timer for all callers: when it fires, none of them has waited for longer than this.
       const impatience = setInterval(() => {
         const error = new NotAnswered();
-        for (const one of [...batch, ...this.#queue.splice(0)]) turnAway(one, error);
+        for (const caller of [...batch, ...this.#queue.splice(0)]) turnAway(caller, error);
       }, this.#options.patienceMs ?? defaultPatienceMs);
       await this.#runBatch(batch);
       clearInterval(impatience);
@@ -90,12 +90,14 @@ export class GroupCommit<Member, Verdict> {
     } catch (error) {
       if (isConnectionLost(error)) {
         // The batch may have been committed. Then the second run returns the verdicts of the first.
-        await this.#answerTogether(batch, true).catch((again: unknown) => batch.forEach((one) => turnAway(one, again)));
+        await this.#answerTogether(batch, true).catch((again: unknown) =>
+          batch.forEach((caller) => turnAway(caller, again)),
+        );
         for (const { member, state } of batch) if (state === 'turned_away') this.#options.late?.(member, null);
         return;
       }
-      if (batch.length === 1) batch.forEach((one) => turnAway(one, error));
-      else for (const one of batch) await this.#runBatch([one]);
+      if (batch.length === 1) batch.forEach((caller) => turnAway(caller, error));
+      else for (const caller of batch) await this.#runBatch([caller]);
     }
   }
 
@@ -108,8 +110,8 @@ export class GroupCommit<Member, Verdict> {
       if (verdicts.length !== waiting.length)
         throw new Error('the number of verdicts differs from the number of members');
       verdicts.forEach((verdict, index) => {
-        const one = waiting[index];
-        if (one) this.#decide(one, verdict);
+        const caller = waiting[index];
+        if (caller) this.#decide(caller, verdict);
       });
     });
   }
@@ -121,18 +123,18 @@ export class GroupCommit<Member, Verdict> {
     return traces.together(spans, () => run(members, again));
   }
 
-  #decide(one: WaitingMember<Member, Verdict>, verdict: Verdict): void {
-    const late = one.state === 'turned_away';
-    one.state = 'decided';
-    if (late) this.#options.late?.(one.member, verdict);
-    else one.resolve(verdict);
+  #decide(caller: WaitingMember<Member, Verdict>, verdict: Verdict): void {
+    const late = caller.state === 'turned_away';
+    caller.state = 'decided';
+    if (late) this.#options.late?.(caller.member, verdict);
+    else caller.resolve(verdict);
   }
 }
 
-function turnAway(one: WaitingMember<unknown, never>, error: unknown): void {
-  if (one.state !== 'waiting') return;
-  one.state = 'turned_away';
-  one.reject(error);
+function turnAway(caller: WaitingMember<unknown, never>, error: unknown): void {
+  if (caller.state !== 'waiting') return;
+  caller.state = 'turned_away';
+  caller.reject(error);
 }
 
 const defaultPatienceMs = 4_000;

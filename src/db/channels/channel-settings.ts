@@ -203,8 +203,8 @@ interface ChannelChange {
 }
 
 /**
- * Changes the given settings and credentials of a channel, named by id or name, under its lock. Throws `CredentialRefused`. `busy`: the adapter cannot be changed while calls run,
- * because another adapter could not read their references.
+ * Changes the given settings and credentials of a channel, named by id or name, under its lock. Throws `CredentialRefused`. `busy`: the adapter
+ * cannot be changed while calls run, because another adapter could not read their references.
  */
 export const updateChannel = (
   database: Database,

@@ -59,7 +59,7 @@ export class ChatLedger {
     this.#ends = new GroupCommit({ ...limits, run: (members) => endChats(database, members) });
   }
 
-  /** Checks rate, key, allowlist, idempotency, balance and budget, and writes the hold, which names the first channel. A refusal only counts the rate. */
+  /** Checks rate, key, allowlist, idempotency, balance and budget, and writes the hold with the first channel. A refusal only counts the rate. */
   admit(request: ChatAdmissionRequest): Promise<ChatAdmission> {
     return this.#admissions.submit(request);
   }

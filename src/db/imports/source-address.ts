@@ -1,6 +1,6 @@
 import { SourceError } from './source-database.ts';
 
-/** The address of a server, and its name for messages, which has no password. Throws `SourceError` for one that cannot be read, or has no database. */
+/** The address of a server, and its name for messages, which has no password. Throws `SourceError` for one that cannot be read or has no database. */
 export function readSourceAddress(kind: string, text: string): { url: URL; name: string } {
   const url = URL.canParse(text) ? new URL(text) : null;
   // Behind the host it is the rest of a password that is not encoded, whose beginning would be in the messages as the host.

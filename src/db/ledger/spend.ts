@@ -76,8 +76,9 @@ const largeDimensions = dimensions.replaceAll(/\w+/g, (name) => onlyIf('is_large
 /**
  * Adds up what requests came to in a range of time, and all of them together as the first row. Days (UTC) whose summaries are frozen are read
  * from these, other whole half hours from usage_slot with the entries since, and the rest from the entries, so it is exact at the time of
- * the call. A frozen day counts as the day of another zone that has most of it, and its half hours of the other day are moved to that one. A request counts when it ended, the cost of a call when the call began. A half hour that the range cuts has the costs of requests
- * that ended within an hour. Returns at most `rowsMax` rows beside the total, and one more where there are more, which the total then lacks.
+ * the call. A frozen day counts as the day of another zone that has most of it, and its half hours of the other day are moved to that one.
+ * A request counts when it ended, the cost of a call when the call began. A half hour that the range cuts has the costs of requests that ended
+ * within an hour. Returns at most `rowsMax` rows beside the total, and one more where there are more, which the total then lacks.
  */
 export async function sumSpend(
   database: Database,
@@ -168,7 +169,7 @@ const by = (group: SpendGroup): string => `'${group}' = any ($4::text[])`;
 const begun = (at: string): string =>
   `case when ${by('hour')} then date_trunc('hour', ${at} at time zone $3) when ${by('day')} then date_trunc('day', ${at} at time zone $3) end`;
 
-/** The closed days of the range, the half hours of all others, and those that are moved to another day than the one that their closed day counts as. */
+/** The closed days of the range, the half hours of all others, and those that are moved to another day than their closed day counts as. */
 const periods = `mark as materialized (
     select coalesce(through_entry_id, first_entry_since(clock_timestamp() - interval '99 days') - 1) as entry_id from usage_mark
   ), closed as materialized (

@@ -100,7 +100,7 @@ export const markSilenceEnded = (
     return { before, after };
   });
 
-/** Deletes alarms that have not fired for `days`, and silences that ended before that. Returns how many rows were deleted, at most `limit` of each. */
+/** Deletes at most `limit` alarms that have not fired for `days`, and as many silences that ended before that. Returns how many rows. */
 export async function purgeAlarms(database: Database, days: number, limit: number): Promise<number> {
   const rows = await database.query(
     'purge-alarms',

@@ -3,8 +3,8 @@ import type { PlanRule } from '../../domain/plans/plan.ts';
 import type { Database } from '../database.ts';
 
 /**
- * The keys behind these digests and the plain ones of imported keys, by the digest in hexadecimal, without those that are revoked, expired or of a disabled project.
- * In a file of its own, so that API servers and workers do not load MikroORM, which `keys.ts` needs for operators' commands.
+ * The keys behind these digests and the plain ones of imported keys, by the digest in hexadecimal, without those that are revoked, expired or of
+ * a disabled project. In a file of its own, so that API servers and workers do not load MikroORM, which `keys.ts` needs.
  */
 export async function findLiveKeys(
   database: Database,

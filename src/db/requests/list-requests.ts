@@ -113,7 +113,7 @@ export const requestColumns = `${chatColumns}, coalesce(t.request_id, chat.reque
 export const withTask = `left join lateral (
     select t.request_id, t.type from task t where ${isOfTask} and t.id = chat.request_id limit 1) t on true`;
 
-/** A letter for each condition, and five of the outcome and the type, whose conditions are in the text, because PostgreSQL cuts names of statements at 63 characters. */
+/** A letter for each condition, because PostgreSQL cuts names of statements at 63 characters. Outcome and type add five of their value. */
 const letters: Readonly<Record<keyof RequestFilter | 'running' | 'ended', string>> = {
   projectId: 'p',
   keyId: 'k',

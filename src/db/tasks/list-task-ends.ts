@@ -13,8 +13,8 @@ export interface EndEntry {
 }
 
 /**
- * The next entries of a project's ledger, oldest first. Every end of a task writes one, and the account is locked meanwhile: a reader that has read up
- * to an entry has missed none before it.
+ * The next entries of a project's ledger, oldest first. Every end of a task writes one, and the account is locked meanwhile: who has read up to
+ * an entry has missed none before it.
  */
 export async function listEndEntries(
   database: Database,

@@ -84,7 +84,7 @@ export const readOperatorPage = async (
   page: PageRequest,
 ): Promise<Page<TaskView>> => (await readPage(database, { ...filter, isOfClient: false }, page, null)).page;
 
-/** Reads a page from the tasks with this name and value in their metadata, or from all tasks that match the rest of the filter. Metadata needs a project. */
+/** Reads a page of the tasks with this pair in their metadata, or of all that match the rest of the filter. Metadata needs a project. */
 async function readPage(
   database: Database,
   filter: TasksFilter & Partial<ProjectTasksFilter> & { isOfClient: boolean },

@@ -3,7 +3,7 @@ import type { Database, Statements } from '../database.ts';
 import type { FileDraft } from '../files/files.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
-/** The columns of `TaskView`, of a task `t` beside `withDelivery`. `json`, unlike `jsonb`, keeps the order of members in which clients have always received them. */
+/** The columns of `TaskView`, of a task `t` beside `withDelivery`. `json`, unlike `jsonb`, keeps the members in the order that clients know. */
 const viewWith = (
   input: string,
 ): string => `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.refusal_code, t.metadata, t.max_credits, t.deleted_at is not null as is_deleted,
