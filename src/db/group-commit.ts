@@ -75,8 +75,7 @@ export class GroupCommit<Member, Verdict> {
       const batch = this.#queue.splice(0, this.#options.membersMax);
       // One timer for all callers: when it fires, none of them has waited for longer than this.
       const impatience = setInterval(() => {
-        const error = new NotAnswered();
-        for (const caller of [...batch, ...this.#queue.splice(0)]) turnAway(caller, error);
+        turnAway([...batch, ...this.#queue.splice(0)], new NotAnswered());
       }, this.#options.patienceMs ?? defaultPatienceMs);
       await this.#runBatch(batch);
       clearInterval(impatience);
@@ -90,13 +89,11 @@ export class GroupCommit<Member, Verdict> {
     } catch (error) {
       if (isConnectionLost(error)) {
         // The batch may have been committed. Then the second run returns the verdicts of the first.
-        await this.#answerTogether(batch, true).catch((again: unknown) =>
-          batch.forEach((caller) => turnAway(caller, again)),
-        );
+        await this.#answerTogether(batch, true).catch((again: unknown) => turnAway(batch, again));
         for (const { member, state } of batch) if (state === 'turned_away') this.#options.late?.(member, null);
         return;
       }
-      if (batch.length === 1) batch.forEach((caller) => turnAway(caller, error));
+      if (batch.length === 1) turnAway(batch, error);
       else for (const caller of batch) await this.#runBatch([caller]);
     }
   }
@@ -131,10 +128,13 @@ export class GroupCommit<Member, Verdict> {
   }
 }
 
-function turnAway(caller: WaitingMember<unknown, never>, error: unknown): void {
-  if (caller.state !== 'waiting') return;
-  caller.state = 'turned_away';
-  caller.reject(error);
+/** Gives those that still wait an error. */
+function turnAway(callers: readonly WaitingMember<unknown, never>[], error: unknown): void {
+  for (const caller of callers) {
+    if (caller.state !== 'waiting') continue;
+    caller.state = 'turned_away';
+    caller.reject(error);
+  }
 }
 
 const defaultPatienceMs = 4_000;

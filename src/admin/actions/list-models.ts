@@ -76,8 +76,7 @@ export const modelsAction = action({
   },
 });
 
-const goneCursor =
-  'after is the cursor behind a model that this list does not have any more. Read it from its beginning.';
+const goneCursor = 'after is behind a model that this list does not have any more. Read it from its beginning.';
 
 const hasName = (offer: Offer, text: string): boolean =>
   [offer.model.display_name, ...allNamesOf(offer)].some((name) => name.toLowerCase().includes(text.toLowerCase()));

@@ -59,7 +59,7 @@ export async function reportTimeline(
           reason: task.errorCode,
           charged: net,
         });
-  const explanation = explainTask(task, { calls: attempts, delivery: deliveries.items[0], ledger: ledger.items });
+  const explanation = explainTask(task, { calls: attempts, lastDelivery: deliveries.items[0], ledger: ledger.items });
   return {
     document: {
       ...row,

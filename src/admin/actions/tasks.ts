@@ -108,9 +108,9 @@ const show = action({
     const keptResults = await readKeptResults(deps, taskId);
     const traceId = await traceIdOf(deps.db, taskId);
     const presented = presentTask(deps, task);
-    const [delivery] = (await listDeliveries(deps, taskId, { limit: 1, after: null })).items;
+    const [lastDelivery] = (await listDeliveries(deps, taskId, { limit: 1, after: null })).items;
     const ledger = (await listLedgerEntries(deps, { projectId: task.projectId, requestId: taskId }, firstPage)).items;
-    const explanation = explainTask(task, { calls: attempts, delivery, ledger });
+    const explanation = explainTask(task, { calls: attempts, lastDelivery, ledger });
     const shown = await shownCredits(deps);
     const about = factText({
       task_id: task.id,

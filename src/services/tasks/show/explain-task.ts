@@ -23,13 +23,12 @@ type DeliveryTries = Pick<PublicDelivery, 'tries'>;
 
 interface Recorded {
   calls: readonly Call[];
-  /** The last one. */
-  delivery: DeliveryTries | undefined;
+  lastDelivery: DeliveryTries | undefined;
   ledger: readonly Pick<PublicEntry, 'kind' | 'credits'>[];
 }
 
 /** Why a task ended as it did, what it was charged and what became of its last callback, in sentences for people. */
-export function explainTask(task: ExplainedTask, { calls, delivery, ledger }: Recorded): string {
+export function explainTask(task: ExplainedTask, { calls, lastDelivery, ledger }: Recorded): string {
   const { quoted, charged } = task.credits;
   if (task.admission === 'rejected') return explainRefusal(task.refusalCode);
   if (task.completedAt === null) return `The task is ${task.status}. Credits held for it: ${task.credits.reserved}.`;
@@ -47,7 +46,7 @@ export function explainTask(task: ExplainedTask, { calls, delivery, ledger }: Re
       : `Credits charged: ${charged} of ${quoted} held.`,
     taken > 0 ? `Credits charged later, for an adopted result: ${taken}.` : null,
     returned > 0 ? `Credits given back later: ${returned}.` : null,
-    callbackSentence(task.callback, delivery),
+    callbackSentence(task.callback, lastDelivery),
   ];
   return sentences.filter((sentence) => sentence !== null).join(' ');
 }
