@@ -222,11 +222,10 @@ export function toUpstreamChat(
   request: ChatRequest,
   mapping: Pick<UpstreamMapping, 'model' | 'parameters' | 'fixed' | TraitName>,
 ): UpstreamChat {
-  const { model, parameters, fixed, ...others } = mapping;
-  const { thinking, thinking_off, efforts, api, vendor, keeps_reasoning, system_turns, pass_through } = others;
+  const { model, parameters, fixed, thinking, thinking_off, efforts, api, vendor } = mapping;
+  const { keeps_reasoning, system_turns, pass_through } = mapping;
   const traits = { thinking, thinking_off, efforts, api, vendor, keeps_reasoning, system_turns, pass_through };
-  const sent: UpstreamChat = { ...withoutUnsent(request, parameters), model, parameters, traits };
-  return fixed === undefined ? sent : { ...sent, fixed };
+  return { ...withoutUnsent(request, parameters), model, parameters, traits, ...(fixed !== undefined && { fixed }) };
 }
 
 /** The request without the parameters that the catalog maps to null for a family. */
