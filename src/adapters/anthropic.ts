@@ -95,14 +95,14 @@ const headersFor = (upstream: Upstream) => ({
 
 function toBody(request: UpstreamChat): RequestBody {
   const { thinking, effort } = thinkingOf(request);
-  const messages = withAllowedThoughts(request, thinking);
-  const { system, systemParts, conversation } = instructed({ ...request, messages });
+  const allowed = withAllowedThoughts(request, thinking);
+  const { system, systemParts, conversation } = instructed(allowed);
   const turns = toAnthropicTurns(conversation, toBlocks);
   // A conversation must have a user turn.
   const isAlone = turns.length === 0;
   const isMarked = systemParts.some(({ cacheControl }) => cacheControl);
   const format = request.responseFormat;
-  const { thinking: _thinking, ...own } = request.vendor?.fields ?? {};
+  const { thinking: _thinking, ...own } = allowed.vendor?.fields ?? {};
   const outputConfig = {
     ...(effort !== undefined && { effort }),
     ...(format?.type === 'json_schema' && {

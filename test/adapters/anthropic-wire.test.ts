@@ -409,6 +409,26 @@ describe('a chat for Anthropic', () => {
     },
   );
 
+  it('asks for an edit of thoughts only where the model may think, because Anthropic refuses it elsewhere', async () => {
+    const thoughts = { type: 'clear_thinking_20251015', keep: 'all' };
+    const results = { type: 'clear_tool_uses_20250919' };
+    const edits = async (more: Partial<UpstreamChat>, ...wanted: JsonObject[]) =>
+      ((await sent({ ...more, ...own({ context_management: { edits: wanted } }) })) as JsonObject).context_management;
+    const off = { thinking: { mode: 'off' } } as const;
+    const called = [fromUser('Hi'), calling('a', false), result('a')];
+    for (const more of [
+      { ...newest(), ...off },
+      { ...effort('low', 'budget'), ...off },
+      { ...effort('low', 'budget'), messages: called, tools: [{ name: 'f' }] },
+      { ...effort('low', 'budget'), maxTokens: 1_000 },
+    ]) {
+      expect(await edits(more, thoughts, results)).toEqual({ edits: [results] });
+      expect(await edits(more, thoughts)).toBeUndefined();
+    }
+    const on = [effort('low', 'budget'), newest(), newest('never'), { ...newest('between_tools'), ...off }];
+    for (const more of on) expect(await edits(more, thoughts, results)).toEqual({ edits: [thoughts, results] });
+  });
+
   it('sends a model that decides itself how long it thinks its thoughts, unless it is told not to think', async () => {
     const messages = [calling('a', true), result('a')];
     expect(await thinksAndRemembers(messages, { traits: { thinking: 'adaptive' } })).toEqual([false, true]);

@@ -1,9 +1,10 @@
-import { unsentMembers, withThoughts, type ChatMessage, type UpstreamChat } from '../../domain/chat/chat.ts';
-import type { JsonObject } from '../../domain/json.ts';
+import { unsentMembers, withThoughts, type UpstreamChat } from '../../domain/chat/chat.ts';
+import { isObject, type JsonObject } from '../../domain/json.ts';
 import { isEffort, thinkingBudget, type Effort } from '../../domain/chat/reasoning.ts';
 import { asksForThoughts } from '../../domain/chat/thoughts.ts';
 import { isExplicit, noEffect } from '../../domain/chat/unsent-parameters.ts';
 import { mustCallTool } from '../../domain/chat/vendor-rules.ts';
+import { fieldsIn, textIn } from './event-fields.ts';
 
 /** The least budget that Anthropic accepts. */
 const budgetMin = 1_024;
@@ -90,25 +91,25 @@ function lacksItsThoughts(messages: UpstreamChat['messages']): boolean {
 }
 
 /**
- * The messages with the thoughts of earlier turns, or without them if the model does not think: then Anthropic refuses a turn that has them ("When
- * thinking is disabled, an `assistant` message in the final position cannot contain `thinking`", BerriAI/litellm#18926).
+ * The request, without the thoughts of earlier turns and without edits of thoughts if the model does not think. Anthropic refuses both then
+ * (BerriAI/litellm#18926; "`clear_thinking_20251015` strategy requires `thinking` to be enabled", anthropics/claude-code#11533).
  */
-export function withAllowedThoughts(request: UpstreamChat, thinking: JsonObject | undefined): ChatMessage[] {
+export function withAllowedThoughts(request: UpstreamChat, thinking: JsonObject | undefined): UpstreamChat {
   const mayThink = thinking === undefined ? request.traits?.thinking !== 'budget' : thinking.type !== 'disabled';
-  return mayThink ? request.messages : withThoughts(request, { isReasoningKept: false, kinds: [] }).messages;
+  if (mayThink) return request;
+  const { messages, vendor } = withThoughts(request, { isReasoningKept: false, kinds: [] });
+  return { ...request, messages, ...(vendor && { vendor: { ...vendor, fields: withoutThoughtEdits(vendor.fields) } }) };
 }
 
-const levelOf = (effort: ThinkingEffort | undefined): { effort?: string } =>
-  effort === undefined ? {} : { effort: levels[effort] };
+function withoutThoughtEdits({ context_management: management, ...fields }: JsonObject): JsonObject {
+  if (!isObject(management) || !Array.isArray(management.edits)) return fields;
+  const edits = management.edits.filter((edit) => !textIn(fieldsIn(edit)?.type)?.startsWith('clear_thinking_'));
+  return edits.length === 0 ? fields : { ...fields, context_management: { ...management, edits } };
+}
 
-const levels = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'xhigh',
-  max: 'max',
-} satisfies Record<ThinkingEffort, string>;
+/** Anthropic has no `minimal`. */
+const levelOf = (effort: ThinkingEffort | undefined): { effort?: string } =>
+  effort === undefined ? {} : { effort: effort === 'minimal' ? 'low' : effort };
 
 const temperatureMax = 1;
 

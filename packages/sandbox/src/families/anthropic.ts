@@ -183,8 +183,12 @@ function complaintAbout(input: Fields, betas: string): string | null {
   if (complaint !== null) return complaint;
   const unread = complaintAboutDocuments(messages.flatMap(({ content }) => anthropicDocuments(content)));
   if (unread !== null) return `messages: ${unread}`;
-  const mode = thinking?.type === 'enabled' ? 'budget' : takesSystemTurns(input.model) ? 'adaptive' : 'off';
-  return complaintAboutThoughts(messages, thinking?.type === 'disabled' ? 'off' : mode);
+  const byModel = thinking?.type === 'enabled' ? 'budget' : takesSystemTurns(input.model) ? 'adaptive' : 'off';
+  const mode = thinking?.type === 'disabled' ? 'off' : byModel;
+  const edits = objectsOf(objectOf(input.context_management)?.edits);
+  if (mode === 'off' && edits.some(({ type }) => type === 'clear_thinking_20251015'))
+    return '`clear_thinking_20251015` strategy requires `thinking` to be enabled';
+  return complaintAboutThoughts(messages, mode);
 }
 
 /** Models since Claude Opus 4.8 take instructions between the turns, right after one of the user. */
