@@ -1,4 +1,4 @@
-import { noteImportedChannel, noteImportedSettings } from '../../db/imports/import-items.ts';
+import { noteImportedChannel, noteImportedSettings, type ImportItem } from '../../db/imports/import-items.ts';
 import { findChannelNamed, switchChannel, type ChannelRecord } from '../../db/channels/channel-settings.ts';
 import type { ImportedChannel } from '../../domain/imports/imported.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
@@ -115,13 +115,13 @@ export async function changeImportedChannels(
     const { weight, rpm, tpm } = original;
     const record = Object.entries({ ...recordOf(run, original), weight, rpm, tpm });
     const members = settings.map((setting) => (setting === 'family' ? 'adapter' : setting));
-    const [credential = '', ...further] = original.credentials;
     const changes = {
       ...Object.fromEntries(record.filter(([member]) => members.includes(member))),
-      ...(settings.includes('credentials') && { credential }),
+      ...(isFirstReplaced(item.settings, original) && { credential: original.credentials[0] ?? '' }),
     };
     if (Object.keys(changes).length > 0) await setChannel(deps, { channel, changes, actor });
-    if (settings.includes('credentials')) await addCredentials(deps, { channelId: channel, secrets: further, actor });
+    if (settings.includes('credentials'))
+      await addCredentials(deps, { channelId: channel, secrets: original.credentials, actor });
     if (settings.includes('enabled')) await switchChannel(deps.db, { channel, enabled: original.enabled, actor });
     await noteImportedSettings(deps.db, {
       source,
@@ -130,4 +130,10 @@ export async function changeImportedChannels(
       settings: channelSettings(original),
     });
   }
+}
+
+/** Whether the first key is gone there and a new one stands in its place. A key of the pool that moves up is not stored twice. */
+function isFirstReplaced(before: ImportItem['settings'], original: ImportedChannel): boolean {
+  const [former, present] = [before, channelSettings(original)].map(({ credentials = [] }) => [credentials].flat());
+  return !present?.includes(former?.[0] ?? null) && !former?.includes(present?.[0] ?? null);
 }

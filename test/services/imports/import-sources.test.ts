@@ -238,6 +238,25 @@ describe('another import', () => {
     expect(await breachesIn(db)).toEqual([]);
   });
 
+  it('replaces the key of a channel by a new one, and keeps no key twice that moves up', async () => {
+    const imported = async (keys: string[]): Promise<unknown[]> => {
+      const key = keys.join(`' || char(10) || '`);
+      const from = changed(keys.join('-'), `update channels set key = '${key}' where name = 'anthropic'`);
+      await done('import', 'one-api', '--from', from, '--as', 'rotated');
+      const rows = await rowsOf(
+        db,
+        `select distinct k.last4 from import_item i join channel_credential k on k.channel_id = i.internal_id
+         where i.source = 'rotated' and i.kind = 'channel' and k.last4 in ('aaaa', 'bbbb', 'cccc', 'dddd') order by 1`,
+      );
+      return rows.map(({ last4 }) => last4);
+    };
+    await rowsOf(db, 'delete from api_key_secret');
+    await imported(['key-aaaa']);
+    expect(await imported(['key-bbbb', 'key-cccc'])).toEqual(['bbbb', 'cccc']);
+    expect(await imported(['key-cccc'])).toEqual(['bbbb', 'cccc']);
+    expect(await imported(['key-cccc', 'key-dddd'])).toEqual(['bbbb', 'cccc', 'dddd']);
+  });
+
   it('holds each redemption code until a project gets its credits, once', async () => {
     await rowsOf(db, 'delete from held_grant');
     const source = changed('codes', `update redemptions set quota = quota + id`);
