@@ -48,7 +48,7 @@ async function writeChannel(
     const name = await freeName(deps, run, channel);
     await addChannel(deps, { ...recordOf(run, channel), channelId, name, weight: 0, credential, actor });
   }
-  await addCredentials(deps, { channelId, secrets: further, actor });
+  await addCredentials(deps, { channel: channelId, secrets: further, actor });
   if (!channel.enabled) await switchChannel(deps.db, { channel: channelId, enabled: false, actor });
   await setChannel(deps, { channel: channelId, changes: { weight: channel.weight, ...limitsOf(channel) }, actor });
   const settings = channelSettings(channel);
@@ -64,10 +64,10 @@ const limitsOf = ({ rpm, tpm }: ImportedChannel): Pick<ChannelRecord, 'rpm' | 't
 /** A credential that the channel has already is not added again. */
 async function addCredentials(
   deps: ImportDeps,
-  { channelId, secrets, actor }: { channelId: string; secrets: readonly string[]; actor: string },
+  { channel, secrets, actor }: { channel: string; secrets: readonly string[]; actor: string },
 ): Promise<void> {
   for (const credentialAdd of secrets)
-    await setChannel(deps, { channel: channelId, changes: {}, credentialAdd, actor }).catch((error: unknown) => {
+    await setChannel(deps, { channel, changes: {}, credentialAdd, actor }).catch((error: unknown) => {
       if (!(error instanceof OperatorError)) throw error;
     });
 }
@@ -113,27 +113,22 @@ export async function changeImportedChannels(
   for (const { original, item, settings } of changed) {
     const channel = item.internalId;
     const { weight, rpm, tpm } = original;
+    const present = channelSettings(original);
     const record = Object.entries({ ...recordOf(run, original), weight, rpm, tpm });
     const members = settings.map((setting) => (setting === 'family' ? 'adapter' : setting));
     const changes = {
       ...Object.fromEntries(record.filter(([member]) => members.includes(member))),
-      ...(isFirstReplaced(item.settings, original) && { credential: original.credentials[0] ?? '' }),
+      ...(isFirstReplaced(item.settings, present) && { credential: original.credentials[0] ?? '' }),
     };
     if (Object.keys(changes).length > 0) await setChannel(deps, { channel, changes, actor });
-    if (settings.includes('credentials'))
-      await addCredentials(deps, { channelId: channel, secrets: original.credentials, actor });
+    if (settings.includes('credentials')) await addCredentials(deps, { channel, secrets: original.credentials, actor });
     if (settings.includes('enabled')) await switchChannel(deps.db, { channel, enabled: original.enabled, actor });
-    await noteImportedSettings(deps.db, {
-      source,
-      kind: 'channel',
-      externalId: original.id,
-      settings: channelSettings(original),
-    });
+    await noteImportedSettings(deps.db, { source, kind: 'channel', externalId: original.id, settings: present });
   }
 }
 
 /** Whether the first key is gone there and a new one stands in its place. A key of the pool that moves up is not stored twice. */
-function isFirstReplaced(before: ImportItem['settings'], original: ImportedChannel): boolean {
-  const [former, present] = [before, channelSettings(original)].map(({ credentials = [] }) => [credentials].flat());
-  return !present?.includes(former?.[0] ?? null) && !former?.includes(present?.[0] ?? null);
+function isFirstReplaced(...settings: [before: ImportItem['settings'], present: ImportItem['settings']]): boolean {
+  const [before, present] = settings.map(({ credentials = [] }) => [credentials].flat());
+  return !present?.includes(before?.[0] ?? null) && !before?.includes(present?.[0] ?? null);
 }
