@@ -183,6 +183,11 @@ describe('a catalog file', () => {
       [sizeField, { key: 'duration', label: 'D', type: 'number', min: 5, max: 10, step: 0.5 }],
       /whole number of seconds/,
     ],
+    [
+      'parameters.fields',
+      [sizeField, { key: 'duration', label: 'D', type: 'enum', options: [0, 5], default: 5 }],
+      /whole number of seconds, at least 1/,
+    ],
     ['parameters.examples', [{ label: 'x', values: {} }], /is not a valid request: prompt/],
     [
       'parameters.examples',

@@ -60,15 +60,15 @@ export function checkDescriptors(entry: CatalogEntry, findings: Findings): void 
       findings.problem(path, 'is not a tuning parameter, so it must not have a descriptor');
       continue;
     }
-    const taken = accepted.get(field.key);
-    if (taken === undefined) {
+    const parameter = accepted.get(field.key);
+    if (parameter === undefined) {
       findings.problem(path, 'describes a parameter that the flags do not enable');
       continue;
     }
-    if (taken.default !== undefined && !accepts(taken, taken.default)) {
-      findings.problem(`${path}.default`, `must be ${describeAccepted(taken)}`);
+    if (parameter.default !== undefined && !accepts(parameter, parameter.default)) {
+      findings.problem(`${path}.default`, `must be ${describeAccepted(parameter)}`);
     }
-    compareOffer(field, taken, path, findings);
+    compareOffer(field, parameter, path, findings);
   }
 }
 
@@ -88,27 +88,24 @@ function checkDescriptorShape(entry: CatalogEntry, field: FieldDescriptor, path:
   }
   if (options !== undefined) refuseDuplicates(options, `${path}.options`, findings);
   if (entry.model.type === 'chat') return;
-  if ((field.key === 'generate_audio') !== (type === 'boolean') && tuningKeys.includes(field.key)) {
-    problem(path, field.key === 'generate_audio' ? 'must be a boolean' : 'must not be a boolean');
-  }
+  // The specification fixes the types of its own parameters. Any other one is a vendor's.
+  if (!tuningKeys.includes(field.key)) return;
+  const isSwitch = field.key === 'generate_audio';
+  if (isSwitch !== (type === 'boolean')) problem(path, isSwitch ? 'must be a boolean' : 'must not be a boolean');
   if (field.key === 'duration') {
-    const numbers = type === 'enum' ? (options ?? []) : [min, step];
-    if (!numbers.every((value) => Number.isSafeInteger(value)) || Number(min ?? 1) < 1) {
+    const seconds = type === 'enum' ? (options ?? []) : [min, step];
+    if (!seconds.every((value) => Number.isSafeInteger(value) && Number(value) >= 1)) {
       problem(path, 'a duration is a whole number of seconds, at least 1');
     }
-  } else if (
-    tuningKeys.includes(field.key) &&
-    type !== 'boolean' &&
-    !(options ?? [0]).every((value) => typeof value === 'string')
-  ) {
+  } else if (type !== 'boolean' && options?.every((value) => typeof value === 'string') !== true) {
     problem(path, 'must be an enum of strings');
   }
 }
 
 /** The top-level array lists the accepted values, the descriptor those that a form offers. A difference may be intended. */
-function compareOffer(field: FieldDescriptor, taken: AcceptedParameter, path: string, { warn }: Findings): void {
+function compareOffer(field: FieldDescriptor, parameter: AcceptedParameter, path: string, { warn }: Findings): void {
   const offered = listValues(offeredValues(field), valuesMax);
-  const acceptedValues = listValues(taken, valuesMax);
+  const acceptedValues = listValues(parameter, valuesMax);
   if (offered === undefined || acceptedValues === undefined) return;
   const surplus = offered.filter((value) => !acceptedValues.includes(value));
   const missing = acceptedValues.filter((value) => !offered.includes(value));
