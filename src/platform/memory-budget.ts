@@ -11,8 +11,8 @@ export interface MemoryBudget {
 
 export function createMemoryBudget(maxBytes: number): MemoryBudget {
   let held = 0;
-  /** Owners in the order of their turns. */
-  const lines = new Map<string, Waiter[]>();
+  /** By owner, in the order of their turns. None is empty. */
+  const queues = new Map<string, Waiter[]>();
 
   const release = (bytes: number): (() => void) => {
     let isHeld = true;
@@ -24,24 +24,24 @@ export function createMemoryBudget(maxBytes: number): MemoryBudget {
     };
   };
   const admit = (): void => {
-    for (const [owner, line] of lines) {
-      const first = line[0];
+    for (const [owner, queue] of queues) {
+      const first = queue[0];
       if (first && held + first.bytes > maxBytes) return;
-      line.shift();
-      // An owner with more requests goes to the end of the order.
-      lines.delete(owner);
-      if (line.length > 0) lines.set(owner, line);
+      queue.shift();
+      // An owner with more requests goes to the end of the order, where this loop meets it again.
+      queues.delete(owner);
+      if (queue.length > 0) queues.set(owner, queue);
       if (!first) continue;
       held += first.bytes;
       first.enter(release(first.bytes));
     }
   };
   const leave = (owner: string, waiter: Waiter): void => {
-    const line = lines.get(owner) ?? [];
-    const at = line.indexOf(waiter);
-    if (at < 0) return;
-    line.splice(at, 1);
-    if (line.length === 0) lines.delete(owner);
+    const queue = queues.get(owner) ?? [];
+    const index = queue.indexOf(waiter);
+    if (index < 0) return;
+    queue.splice(index, 1);
+    if (queue.length === 0) queues.delete(owner);
     // The removed request may have blocked the others.
     admit();
   };
@@ -63,9 +63,9 @@ export function createMemoryBudget(maxBytes: number): MemoryBudget {
           },
         };
         signal.addEventListener('abort', onAbort, { once: true });
-        const line = lines.get(owner);
-        if (line) line.push(waiter);
-        else lines.set(owner, [waiter]);
+        const queue = queues.get(owner);
+        if (queue) queue.push(waiter);
+        else queues.set(owner, [waiter]);
         admit();
       });
     },

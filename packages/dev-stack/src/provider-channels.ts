@@ -18,15 +18,15 @@ export interface ProviderChannel {
 }
 
 /**
- * Updates the channels of the provider keys in the environment. A new channel comes before the sandbox's. A changed key is sealed
- * again. A channel without its key is disabled, and enabled when the key is back. An operator's changes stay. Returns the channels
- * that have a key.
+ * Updates the channels of the provider keys in the environment. A new channel is drawn before the sandbox's. A changed key
+ * replaces the stored one. A channel without its key is disabled, and enabled when the key is back. A channel that an operator
+ * disabled stays disabled. Returns the channels that have a key.
  */
 export async function syncProviderChannels(deps: ProviderDeps, actor: string): Promise<ProviderChannel[]> {
   const { channels } = await listChannels(deps.db);
   const entries = await deps.catalog.entries();
   const catalogGroups = new Set(entries.flatMap((entry) => entry.private.groups));
-  const present: ProviderChannel[] = [];
+  const withKey: ProviderChannel[] = [];
   for (const provider of providers) {
     const { variable, setting, family, baseUrl } = provider;
     const name = `env-${provider.name}`;
@@ -38,35 +38,35 @@ export async function syncProviderChannels(deps: ProviderDeps, actor: string): P
     }
     if (existing) {
       const enabled = await bringUpToDate(deps, { existing, key, actor });
-      present.push({ channel: name, variable, enabled });
+      withKey.push({ channel: name, variable, enabled });
       continue;
     }
     const settings = { name, adapter: family, baseUrl, credential: key, priority: 0, weight: 1 };
     const groups = new Set<string>([...provider.groups, provider.name]);
     await addChannel(deps, { ...settings, groups: [...groups].filter((group) => catalogGroups.has(group)), actor });
-    present.push({ channel: name, variable, enabled: true });
+    withKey.push({ channel: name, variable, enabled: true });
   }
-  return present;
+  return withKey;
 }
 
-/** Enables or disables the channel. Returns whether it is enabled now. */
+/** Stores a changed key, and enables the channel if `actor` was the last to disable it. Returns whether it is enabled now. */
 async function bringUpToDate(
   deps: ProviderDeps,
   { existing, key, actor }: { existing: ChannelRow; key: string; actor: string },
 ): Promise<boolean> {
-  if (!holds(deps, existing, key))
+  if (!holdsKey(deps, existing, key))
     await setChannel(deps, { channel: existing.id, changes: { credential: key }, actor });
   if (existing.enabled) return true;
-  const history = await listAudit(deps.db, { subject: existing.id }, { limit: historyRows, after: null });
-  const last = history.items.find(({ action }) => action === 'channels.enable' || action === 'channels.disable');
-  if (last?.actor !== actor) return false;
+  const history = await listAudit(deps.db, { subject: existing.id }, { limit: historyRowsMax, after: null });
+  const lastSwitch = history.items.find(({ action }) => action === 'channels.enable' || action === 'channels.disable');
+  if (lastSwitch?.actor !== actor) return false;
   await setChannelEnabled(deps, { channel: existing.id, enabled: true, actor });
   return true;
 }
 
-const historyRows = 1_000;
+const historyRowsMax = 1_000;
 
-function holds({ sealer }: ProviderDeps, channel: ChannelRow, key: string): boolean {
+function holdsKey({ sealer }: ProviderDeps, channel: ChannelRow, key: string): boolean {
   try {
     return channel.credentials.some((credential) => unsealCredential(sealer, { credential }) === key);
   } catch (error) {

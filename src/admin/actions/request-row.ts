@@ -5,7 +5,7 @@ import type { ChatRow } from '../schemas/chats.ts';
 import type { RequestRow } from '../schemas/requests.ts';
 import { time, usd } from '../plain-text.ts';
 
-/** What both a chat and a request of any type have. */
+/** The members that chats and tasks have in common. */
 type CommonRequestView = Omit<RequestView, 'type' | 'taskId' | 'projectName' | 'keyName'>;
 
 /** A request of any type as `--json` shows it. */
@@ -19,8 +19,8 @@ export const requestRow = (request: RequestView): z.input<typeof RequestRow> => 
   key_name: request.keyName,
 });
 
-/** A request as a line of a list shows it, behind its id. */
-export function requestLine(request: RequestView, shown: (credits: number) => string) {
+/** A request as a line of a list shows it, after its id. */
+export function requestLine(request: RequestView, showCredits: (credits: number) => string) {
   const { credits, input_tokens: input, output_tokens: output, cost_micro_usd: cost, ...row } = requestRow(request);
   return {
     project: row.project_name || row.project_id,
@@ -30,8 +30,8 @@ export function requestLine(request: RequestView, shown: (credits: number) => st
     reason: row.reason,
     channels: row.channels.join(', '),
     tokens: input === null ? null : `${input}+${output}`,
-    charged: shown(credits.charged),
-    refunded: shown(credits.refunded),
+    charged: showCredits(credits.charged),
+    refunded: showCredits(credits.refunded),
     cost_usd: row.unknown_costs === 0 ? usd(cost) : cost === 0 ? 'unknown' : `at least ${usd(cost)}`,
     created_at: time(row.created_at),
     took_ms: row.took_ms,

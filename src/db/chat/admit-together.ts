@@ -11,7 +11,7 @@ export interface AdmissionRow {
   retryAfter: number | null;
 }
 
-/** Admits a chat without an idempotency key that was not sent before. The verdict and the rows are those of `admitTogether`. */
+/** Admits one chat as `admitTogether` does. For a chat that has no idempotency key and is sent for the first time. */
 export const admitAlone = (
   database: Pick<Statements, 'call'>,
   chat: ChatAdmissionRequest,
@@ -31,7 +31,7 @@ export const admitAlone = (
     batch,
   ]);
 
-/** Admits a batch of chats in one call. */
+/** Admits a batch of chats in one call. Returns their verdicts in the order of `members`. */
 export function admitTogether(
   database: Pick<Statements, 'call'>,
   members: ChatAdmissionRequest[],
@@ -39,12 +39,13 @@ export function admitTogether(
 ): Promise<AdmissionRow[]> {
   const accounts = new Map<string, BatchDemand>();
   const keys = new Map<string, BatchDemand>();
+  /** For each member, the index of its account and of its key. */
   const accountOf: number[] = [];
   const keyOf: number[] = [];
   for (const [index, { projectId, keyId, credits, rpm }] of members.entries()) {
-    accountOf.push(ask(accounts, projectId, credits).at);
-    const key = ask(keys, keyId, credits);
-    keyOf.push(key.at);
+    accountOf.push(addDemand(accounts, projectId, credits).index);
+    const key = addDemand(keys, keyId, credits);
+    keyOf.push(key.index);
     key.rpm ??= rpm;
     key.rated = Math.max(key.rated, positions[index] ?? 0);
   }
@@ -80,19 +81,19 @@ export function admitTogether(
   );
 }
 
-/** What a batch asks of one account or key. */
+/** What a batch asks of one key, or of the account of one project. */
 interface BatchDemand {
-  /** Its index in the batch, from 1 as in SQL. */
-  at: number;
+  /** Among the accounts or the keys of the batch, from 1 as in SQL. */
+  index: number;
   credits: number;
   chats: number;
   rpm: number | null;
-  /** Requests that count against `rpm`. */
+  /** How many of them count against `rpm`: the highest position. */
   rated: number;
 }
 
-function ask(all: Map<string, BatchDemand>, id: string, credits: number): BatchDemand {
-  const demand = all.get(id) ?? { at: all.size + 1, credits: 0, chats: 0, rpm: null, rated: 0 };
+function addDemand(all: Map<string, BatchDemand>, id: string, credits: number): BatchDemand {
+  const demand = all.get(id) ?? { index: all.size + 1, credits: 0, chats: 0, rpm: null, rated: 0 };
   all.set(id, demand);
   demand.credits += credits;
   demand.chats += 1;

@@ -2,10 +2,11 @@ import type { Database } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import type { Traffic, TrafficParts } from './overview.ts';
 
-/** The requests that ended from `from` on, those of the range of the same length before, and bars of `stepSeconds`. Unix seconds. */
+/** A range from `from` until now, and the range of the same length before it, which begins at `before`. Both are Unix seconds. */
 export interface TrafficSpan {
   from: number;
   before: number;
+  /** The width of a bar. */
   stepSeconds: number;
 }
 
@@ -57,68 +58,65 @@ export async function readRangeTraffic(database: Database, span: TrafficSpan): P
      ) part`,
     [span.before, span.from],
   );
-  const [begun] = await database.query<{ counted: number | null; entered: number | null }>(
+  const [beginnings] = await database.query<{ counted: number | null; entered: number | null }>(
     'overview-counted-from',
     `select (select ${unixSeconds('slot')} from traffic order by slot limit 1) as counted,
        (select ${unixSeconds('created_at')} from ledger_entry where kind in ('settle', 'refund') order by id limit 1) as entered`,
   );
-  const { counted, entered } = begun ?? { counted: null, entered: null };
-  const isPartial = counted !== null && entered !== null && counted > span.before && entered < counted;
+  const { counted: firstCounted, entered: firstEntered } = beginnings ?? { counted: null, entered: null };
+  // Requests that ended before the first count are missing.
+  const isPartial =
+    firstCounted !== null && firstEntered !== null && firstCounted > span.before && firstEntered < firstCounted;
   const classes = rows.filter(({ storedClass }) => storedClass !== null);
   return {
-    now: sumOf(
+    now: trafficOf(
       classes.filter(({ isNow }) => isNow),
       unknown?.now,
     ),
-    before: sumOf(
+    before: trafficOf(
       classes.filter(({ isNow }) => !isNow),
       unknown?.before,
     ),
     bars: rows.flatMap(({ bar, succeeded, failed }) =>
       bar === null ? [] : [{ at: bar, requests: succeeded + failed, failed }],
     ),
-    countedFrom: isPartial ? counted : null,
+    countedFrom: isPartial ? firstCounted : null,
   };
 }
 
-/** Below it are the classes of tasks, whose own class is this number less the stored one. */
-const mediaBelow = -1_000;
+// The classes of `sum_traffic.sql`. Those of tasks are `taskClassMax` less the class of their time.
+const taskClassMax = -1_000;
+const refusedClass = -2;
+const leftClass = -3;
 
-function sumOf(parts: readonly Part[], unknownCosts = 0): Traffic & TrafficParts {
-  const total = (of: (part: Part) => number, those = parts): number => those.reduce((sum, part) => sum + of(part), 0);
+function trafficOf(parts: readonly Part[], unknownCosts = 0): Traffic & TrafficParts {
+  const total = (of: (part: Part) => number): number => parts.reduce((sum, part) => sum + of(part), 0);
   const failedAs = (stored: number): number =>
-    total(
-      ({ failed }) => failed,
-      parts.filter(({ storedClass }) => storedClass === stored),
-    );
+    total(({ storedClass, failed }) => (storedClass === stored ? failed : 0));
   const timed = parts.flatMap(({ storedClass: stored, succeeded }) => {
     if (stored === null || succeeded === 0) return [];
-    const isMedia = stored <= mediaBelow;
-    return [{ isMedia, latencyClass: isMedia ? mediaBelow - stored : stored, succeeded }];
+    const isMedia = stored <= taskClassMax;
+    return [{ isMedia, latencyClass: isMedia ? taskClassMax - stored : stored, succeeded }];
   });
+  const chats = timed.filter(({ isMedia }) => !isMedia);
+  const media = timed.filter(({ isMedia }) => isMedia);
   return {
     requests: total(({ succeeded, failed }) => succeeded + failed),
     failed: total(({ failed }) => failed),
     credits: total(({ credits }) => credits),
     costMicroUsd: total(({ costMicroUsd }) => costMicroUsd),
-    p50Ms: middleClass(timed, 0.5),
-    p95Ms: middleClass(timed, 0.95),
-    refused: failedAs(-2),
-    left: failedAs(-3),
+    p50Ms: percentileMs(timed, 0.5),
+    p95Ms: percentileMs(timed, 0.95),
+    refused: failedAs(refusedClass),
+    left: failedAs(leftClass),
     unknownCosts,
-    chatP50Ms: middleClass(
-      timed.filter(({ isMedia }) => !isMedia),
-      0.5,
-    ),
-    mediaP50Ms: middleClass(
-      timed.filter(({ isMedia }) => isMedia),
-      0.5,
-    ),
+    chatP50Ms: percentileMs(chats, 0.5),
+    mediaP50Ms: percentileMs(media, 0.5),
   };
 }
 
-/** The middle of the first class by which a share of the requests had succeeded; null if none did. */
-function middleClass(timed: readonly { latencyClass: number; succeeded: number }[], share: number): number | null {
+/** The time within which a share of the requests succeeded: the middle of its class. Null if none succeeded. */
+function percentileMs(timed: readonly { latencyClass: number; succeeded: number }[], share: number): number | null {
   const all = timed.reduce((sum, { succeeded }) => sum + succeeded, 0);
   let reached = 0;
   for (const { latencyClass, succeeded } of timed.toSorted((a, b) => a.latencyClass - b.latencyClass)) {

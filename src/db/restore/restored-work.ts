@@ -6,14 +6,14 @@ import type { RestoreMark } from './restore-marks.ts';
 export interface RestoredTask extends TaskStart {
   /** The channels of its attempts. */
   channelIds: string[];
-  /** The reference of its provider job is known, so that the job is polled on. */
+  /** An attempt has no outcome yet: its provider job is polled on, or asked for if the submit was under way. */
   isPolled: boolean;
   hasStarted: boolean;
   /** Seconds since it was created. */
   ageSeconds: number;
 }
 
-/** The open tasks that the mark found. Those that were created since are not among them. */
+/** The open tasks from before the mark, oldest first. */
 export const listRestoredTasks = (database: Statements, mark: RestoreMark): Promise<RestoredTask[]> =>
   database.query<RestoredTask>(
     'restored-tasks',
@@ -46,7 +46,7 @@ export async function listStartedTaskIds(database: Statements, limit: number): P
   return rows.map(({ id }) => id);
 }
 
-/** The callbacks that were not delivered up to the restore point, and the chats whose holds will expire. */
+/** Counts the open tasks, those of them that have a running attempt (`polled`), the undelivered callbacks and the chats that hold credits. */
 export async function countRestoredWork(
   database: Statements,
 ): Promise<{ tasks: number; polled: number; callbacks: number; chats: number }> {

@@ -15,15 +15,15 @@ export const passThroughDefault: readonly string[] = [
   'verbosity',
 ];
 
-/** Fields that do not change the answer. A family that has no such fields is not sent them, and takes the request all the same. */
+/** Fields that do not change the answer. A family that takes no further fields is not sent them, and refuses no request because of them. */
 export const inertFields: readonly string[] = ['prompt_cache_key', 'metadata'];
 
-/** Fields that do not change the answer and that a tolerant request loses without a word where its family is not sent them. */
+/** Fields that do not change the answer, so that a client is not told when its tolerant request loses them. */
 export const leftOutSilently: readonly string[] = [...inertFields, 'prompt_cache_retention', 'prompt_cache_options'];
 
 /**
- * Further fields that would silently change the price or the meaning of the answer if a tolerant request lost them, and what the client can
- * do instead. A family that is not sent them refuses the request.
+ * Further fields that would silently change the price or the meaning of the answer if a tolerant request lost them. A family that is not sent
+ * them refuses the request; the value ends the sentence of that refusal.
  */
 export const neverLeftOut: Readonly<Record<string, string>> = {
   store: 'answers are not stored here, so store must be false or absent.',

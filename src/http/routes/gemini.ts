@@ -38,14 +38,14 @@ import { chatScope, chatOrMediaScope, postJsonRow, postPartsRow } from './common
 import { countTokensRoute } from './count-tokens.ts';
 import type { AnswerPictures } from './picture-answers.ts';
 
-/** Where the routes stand. */
+/** A prefix under which the routes are offered, and which rules hold there. */
 export interface GeminiMount {
   prefix: string;
-  /** Whether a length above what the model writes is clamped, every chat is streamed live and every alias counts, as under `/v1`. */
+  /** The rules of `/v1`: a length above the model's limit is clamped, every chat is streamed live, and all aliases are accepted. */
   isV1: boolean;
 }
 
-/** What the routes share with others. */
+/** With the wait for pictures, which other routes use too. */
 interface Mounted extends GeminiMount {
   answerPictures: AnswerPictures;
 }
@@ -54,10 +54,10 @@ interface Mounted extends GeminiMount {
 const keyScopeOf = (isV1: boolean): string =>
   isV1 ? '/v1/models/{model}:generateContent' : '/api/v1beta/models/{model}:generateContent';
 
-const content =
+const bodyDescription =
   "The fields are Google's, and may also be written in snake_case. Chat models take a conversation, image models one prompt with pictures.";
 
-const generation = ({ prefix, isV1 }: GeminiMount, action: string) =>
+const generationRow = ({ prefix, isV1 }: GeminiMount, action: string) =>
   ({
     ...(isV1 ? postPartsRow : postJsonRow)(`${prefix}/models/:model\\:${action}`, chatOrMediaScope),
     dialect: 'gemini',
@@ -66,11 +66,11 @@ const generation = ({ prefix, isV1 }: GeminiMount, action: string) =>
     ...modelInPath('The id of a chat model or an image model.'),
     headers: idempotencyKey,
     accepts: { 'application/json': isV1 ? v1GeminiRequest : geminiRequest },
-    examples: question(() => contents),
+    examples: question(() => exampleBody),
     errors: answersOrCreates,
   }) as const;
 
-const contents = { contents: [{ role: 'user', parts: [{ text: questionText }] }] };
+const exampleBody = { contents: [{ role: 'user', parts: [{ text: questionText }] }] };
 
 /**
  * `generateContent` and `streamGenerateContent` under one prefix (spec §4.7). The second sends the answer of the first as one event with
@@ -80,9 +80,9 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
   const answer = answerer(deps, mount);
   return [
     endpoint({
-      ...generation(mount, 'generateContent'),
+      ...generationRow(mount, 'generateContent'),
       summary: 'Generate content',
-      description: `An image model answers when the picture is ready, or with 504 and the id of the task.\n\n${content}`,
+      description: `An image model answers when the picture is ready, or with 504 and the id of the task.\n\n${bodyDescription}`,
       query: formatQuery(jsonFormats),
       answers: {
         200: {
@@ -98,9 +98,9 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
       },
     }),
     endpoint({
-      ...generation(mount, 'streamGenerateContent'),
+      ...generationRow(mount, 'streamGenerateContent'),
       summary: 'Generate content as a stream',
-      description: `With \`alt=sse\` the answer is Server-Sent Events, else an array of the same events.\n\n${content}`,
+      description: `With \`alt=sse\` the answer is Server-Sent Events, else an array of the same events.\n\n${bodyDescription}`,
       query: formatQuery(streamFormats),
       answers: {
         200: {
@@ -142,7 +142,7 @@ export const geminiCountRoute = (deps: ChatRouteDeps, prefix: string): Route => 
     ...modelInPath('The id of a chat model.'),
     query: formatQuery(jsonFormats),
     accepts: { 'application/json': geminiCountRequest },
-    examples: question(() => contents),
+    examples: question(() => exampleBody),
     answers: { 200: { description: 'The count.', content: json(GeminiTokens) } },
     handler(ctx, query) {
       geminiFormatOf(query);
@@ -151,7 +151,7 @@ export const geminiCountRoute = (deps: ChatRouteDeps, prefix: string): Route => 
   });
 };
 
-/** The second one is sent by Google's REST transport. The answers have no enumerations with numbers. */
+/** Google's REST transport sends the second one. The answers have the names of enumerations all the same, which it reads, too. */
 export const jsonFormats: readonly string[] = ['json', 'json;enum-encoding=int'];
 const streamFormats = [...jsonFormats, 'sse'];
 
@@ -165,7 +165,7 @@ export function formatQuery(formats: readonly string[]) {
   return { alt: format, $alt: format, prettyPrint, $prettyPrint: prettyPrint };
 }
 
-/** The format that the client wants, before anything is bought. Throws `invalid_value` for one that the route does not write. */
+/** The format that the client wants. Throws `invalid_value` for one that the route does not write, so each route calls it before it buys. */
 export function geminiFormatOf({ alt, $alt }: QueryOf<ReturnType<typeof formatQuery>>, formats = jsonFormats): string {
   const [format = 'json', other = format] = [alt, $alt].filter((name) => name !== undefined);
   if (formats.includes(format) && other === format) return format;

@@ -14,7 +14,7 @@ const refusals = {
   port: 'must use port 443 or another allowed port',
   /** A name of the local network. */
   host: 'must have a public host name',
-  /** In the URL's text, or among the addresses of its host name. */
+  /** A private address in the URL's text, or among the addresses of its host name. */
   address: 'must not point to a private address',
 } as const;
 export type EgressReason = keyof typeof refusals;
@@ -33,8 +33,9 @@ export class EgressRefusal extends Error {
 const urlCharactersMax = 2_048;
 
 /**
- * Checks a URL by its text, without DNS, and returns it parsed. Throws `EgressRefusal`. The parsed host decides, never the
- * raw text, because `0x7f.1` is 127.0.0.1. Port 443 is always accepted, another one if `isAllowedPort` says so. `isAllowed` exempts an address from the rules about scheme, host and port.
+ * Checks a URL by its text, without DNS, and returns it parsed. Throws `EgressRefusal`. The rules about hosts read the parsed host, because
+ * `0x7f.1` is 127.0.0.1. Port 443 is always accepted, another one if `isAllowedPort` says so. An address for which `isAllowed` is true may
+ * be private, and may have any port and plain http.
  */
 export function checkUrl(
   text: string,

@@ -24,7 +24,7 @@ export interface S3Patience {
   silenceMs: number;
 }
 
-/** A client waits during the first. The second is shorter than the idle timeout at which load balancers drop connections. */
+/** A client waits during `answerMs`. `silenceMs` is shorter than the idle timeout at which load balancers drop connections. */
 const patienceDefault: S3Patience = { answerMs: 10_000, silenceMs: 120_000 };
 const triesMax = 3;
 
@@ -39,14 +39,14 @@ export function s3Backend(settings: S3Settings, patience = patienceDefault): Fil
     disk,
     async publish(spool, key, options) {
       const { signal } = options;
-      // The client cannot resend a stream. This retry reads the file from the disk again.
+      // The SDK cannot resend a stream. This retry reads the file from the disk again.
       for (let tries = 1; ; tries += 1) {
         try {
           await upload(client, { Bucket, Key: key }, spool, options);
           break;
         } catch (error) {
           signal?.throwIfAborted();
-          if (tries === triesMax || !mayPass(error)) throw error;
+          if (tries === triesMax || !isTransient(error)) throw error;
         }
         await pause(tries * 200 * (1 + Math.random()), signal);
       }
@@ -78,7 +78,7 @@ async function upload(
   { contentType, bytes, signal }: PublishOptions,
 ): Promise<void> {
   const body = createReadStream(spool);
-  // The client leaves the request open if its body fails, and if the store refuses it early.
+  // The SDK leaves the request open if its body fails, and if the store refuses it early.
   const hangUp = new AbortController();
   body.once('error', (error) => hangUp.abort(error));
   try {
@@ -109,19 +109,19 @@ const clientFor = (settings: S3Settings, patience: S3Patience): S3Client =>
     requestHandler: {
       connectionTimeout: 5_000,
       requestTimeout: patience.answerMs,
-      // Without this the client only prints a warning and keeps waiting.
+      // Without this the SDK only prints a warning and keeps waiting.
       throwOnRequestTimeout: true,
       socketTimeout: patience.silenceMs,
       // A slow reader keeps its connection. src/http limits the number of readers.
       httpAgent: { maxSockets: Infinity },
       httpsAgent: { maxSockets: Infinity },
     },
-    // Errors are thrown to the caller. The client's own logger would print them to the console.
+    // Errors are thrown to the caller. The SDK's own logger would print them to the console.
     logger: silent,
   });
 
 /** Whether a retry may help: there was no answer, or the answer does not blame the request. */
-const mayPass = (error: unknown): boolean => {
+const isTransient = (error: unknown): boolean => {
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   return status === undefined || status >= 500 || status === 408 || status === 429;
 };

@@ -65,13 +65,14 @@ function bytesPerPixel(
   bytes: Buffer,
   { format, channels, depth, isProgressive, chromaSubsampling, orientation }: Metadata,
 ): number {
-  const samples = channels * (depth === 'uchar' ? 1 : 2);
-  const turned = (orientation ?? 1) > 1 ? samples : 0;
-  if (format === 'webp') return (bytes.toString('latin1', 12, 16) === 'VP8 ' ? 12 : 21) + turned;
-  if (!isProgressive) return turned;
+  const pixelBytes = channels * (depth === 'uchar' ? 1 : 2);
+  const turnedBytes = (orientation ?? 1) > 1 ? pixelBytes : 0;
+  if (format === 'webp') return (bytes.toString('latin1', 12, 16) === 'VP8 ' ? 12 : 21) + turnedBytes;
+  if (!isProgressive) return turnedBytes;
   // A progressive JPEG is held as coefficients of two bytes.
-  if (format === 'jpeg') return (chromaSubsampling === '4:2:0' ? 3 : channels * 2) + 1.5 + turned;
-  return samples + turned;
+  if (format === 'jpeg') return (chromaSubsampling === '4:2:0' ? 3 : channels * 2) + 1.5 + turnedBytes;
+  // An interlaced PNG is held whole.
+  return pixelBytes + turnedBytes;
 }
 
 /** Fast settings, because large pictures must be encoded in seconds. */

@@ -12,7 +12,7 @@ export interface Tracer {
   resume<T>(traceparent: string | null, name: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Without OTEL_EXPORTER_OTLP_ENDPOINT. */
+/** Records nothing. For a process without OTEL_EXPORTER_OTLP_ENDPOINT. */
 export const noTracer: Tracer = {
   traceparent: () => null,
   resume: (_traceparent, _name, work) => work(),
@@ -37,9 +37,9 @@ export interface SpanStart {
   startedAt?: number;
 }
 
-/** What `main` attaches spans with, where traces are on. */
+/** All operations of tracing. Where traces are on, `main` wraps the dependencies with it (`trace-deps.ts`). */
 export interface Tracing extends Tracer {
-  /** Where a member of a batch is in its trace when it joins, for `together`. */
+  /** The running span, which a member of a batch keeps when it joins. The batch hands it to `together`. */
   here(): unknown;
   /** Runs the call of a batch. A span that begins in it begins in each of these spans. */
   together<T>(spans: readonly unknown[], work: () => Promise<T>): Promise<T>;
@@ -60,7 +60,7 @@ export interface Tracing extends Tracer {
   close(): Promise<void>;
 }
 
-/** Runs `work` in a span, if the running trace is recorded. */
+/** Runs `work` in a span, or without one if the running trace is not recorded. An error is noted by its label and thrown on. */
 export async function inSpan<T>(
   tracing: Pick<Tracing, 'begin'>,
   start: SpanStart,

@@ -14,9 +14,9 @@ export interface CatalogDefaults {
  * entry itself is kept, so that the checks can refuse it.
  */
 export function withCatalogDefaults(item: unknown, { stream = false }: CatalogDefaults = {}): unknown {
-  const read = Outline.safeParse(item);
-  if (!read.success) return item;
-  const { type, pricing = {}, parameters = {}, ...others } = read.data;
+  const outline = Outline.safeParse(item);
+  if (!outline.success) return item;
+  const { type, pricing = {}, parameters = {}, ...others } = outline.data;
   const isChat = type === 'chat';
   return {
     object: 'model',
@@ -43,7 +43,7 @@ const labels: Readonly<Record<string, string>> = {
   max_tokens: 'Longest answer in tokens',
 };
 
-/** The fixed descriptors that the entry does not have itself come first. */
+/** Puts the fixed descriptors that the entry lacks before its own. */
 function withDescriptors(fields: unknown): unknown {
   const own = z.array(z.looseObject({ key: z.string() })).safeParse(fields ?? []);
   if (!own.success) return fields;
@@ -52,19 +52,19 @@ function withDescriptors(fields: unknown): unknown {
   return [...added, ...own.data];
 }
 
-/** The flat prices are the lowest rule; without rules, the minimum is the price. */
+/** Adds the flat price and the minimum: those of the cheapest rule, or without rules the price of the entry. */
 function withMediaPrices(pricing: Record<string, unknown>, parameters: Record<string, unknown>) {
   const rules = z
     .array(z.looseObject({ credits: z.number() }))
     .min(1)
     .safeParse(parameters['pricingRules']);
-  const lowest = rules.success ? Math.min(...rules.data.map(({ credits }) => credits)) : pricing['credits_per_request'];
+  const price = rules.success ? Math.min(...rules.data.map(({ credits }) => credits)) : pricing['credits_per_request'];
   return {
     unit: 'request',
-    credits_per_request: lowest,
+    credits_per_request: price,
     credits_per_1k_input_tokens: 0,
     credits_per_1k_output_tokens: 0,
-    min_credits_per_request: lowest,
+    min_credits_per_request: price,
     ...pricing,
   };
 }

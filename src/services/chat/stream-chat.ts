@@ -31,9 +31,10 @@ export interface StreamedChat {
 /**
  * Serves one chat whose answer is passed on as it arrives. The credits are held first, and settled when the answer ends: by the provider's
  * counts, or by an estimate of what was generated, never above the hold. An answer that breaks off, and one whose reader leaves, is charged as
- * far as it was generated; with nothing generated it costs nothing, and a key whose clients leave so too often is refused with 429. How far the
- * answer is read on for its counts, `ReadOn` says. Until the first content another channel is tried, and a failure throws a `GatewayError`, as
- * it does if the settlement cannot be written. Resolves after the settlement, so that the end of the answer is sent only then.
+ * far as it was generated (`ReadOn` decides how far it is read on for its counts). With nothing generated it costs nothing, and a key whose
+ * clients leave so too often is refused with 429. Until the first content, a failure moves on to another channel. Throws a `GatewayError` if no
+ * channel answers or if the settlement cannot be written. Resolves after the settlement, so that the end of the answer is sent only then, or
+ * with `replay` if an earlier request with the same Idempotency-Key was answered.
  */
 export async function streamChat(
   deps: ChatDeps,
@@ -49,8 +50,8 @@ export async function streamChat(
     deps.earlyHangUps.check(input.key.keyId);
     const { entry, request } = input.prepared;
     const isThinking = thinksFirst(request, entry.private.max_tokens);
-    const ends = { left: reader.gone, interrupted: interrupted.signal, isThinking };
-    const asking = obtainAnswer(deps, { ...input, gone, whyGone }, askForStream(deps.config.chat, ends));
+    const streamEnds = { left: reader.gone, interrupted: interrupted.signal, isThinking };
+    const asking = obtainAnswer(deps, { ...input, gone, whyGone }, askForStream(deps.config.chat, streamEnds));
     const obtained = await asking.catch((error: unknown) => {
       if (reader.gone.aborted) deps.earlyHangUps.note(input.key.keyId);
       throw error;
@@ -59,7 +60,7 @@ export async function streamChat(
     const { attempted } = obtained;
     reader.begins?.(carriedTo(deps, input.prepared, attempted.channel.adapter).leftOut);
     deps.metrics.firstTokenSent({
-      model: input.prepared.entry.model.id,
+      model: entry.model.id,
       channel: attempted.channel.name,
       ms: performance.now() - startedAt,
     });
@@ -67,7 +68,7 @@ export async function streamChat(
     const { end, sale, answered, broken } = await endingCall(deps, attempted.attemptId, () =>
       refundOnError(deps, input, obtained.progress, async () => {
         const { reply, broken: error, reason } = await relay(obtained, { reader, delivered }, interrupted.signal);
-        if (error) sayBroken(deps, input, obtained, error);
+        if (error) logBroken(deps, input, obtained, error);
         const streamed = { broken: error, reason, delivered };
         return { ...(await billChat(deps, storable(deps, input), attempted, reply, streamed)), broken: error };
       }),
@@ -97,42 +98,42 @@ async function relay(
 ): Promise<Relayed> {
   const collector = new ReplyCollector();
   const readOn = stream.follow(collector);
-  let isMissed = false;
+  let hasMissedContent = false;
   const pass: TakePieces = (pieces) => {
     const content = pieces.filter(isContent);
     const caughtUp = content.length > 0 ? reader.take(content) : undefined;
-    // After the reader has them, because what it cannot take was not delivered.
+    // After `take`, because what the reader cannot take was not delivered.
     delivered.add(pieces, !reader.gone.aborted);
-    isMissed ||= content.length > 0 && reader.gone.aborted;
+    hasMissedContent ||= content.length > 0 && reader.gone.aborted;
     collector.add(pieces);
     readOn.heard(pieces);
     return caughtUp;
   };
-  const whole = (): Relayed => ({
+  const wholeAnswer = (): Relayed => ({
     reply: collector.reply(),
     broken: null,
-    reason: isMissed ? 'client_left' : null,
+    reason: hasMissedContent ? 'client_left' : null,
   });
   try {
     await pass(stream.first);
     await stream.rest(pass);
   } catch (error) {
     if (!(error instanceof ChatStreamBroken)) {
-      // What came before it was delivered and is charged.
+      // What came before the error was delivered and is charged.
       const broken = new GatewayError('internal_error', { cause: error, shouldRetry: false });
       return { reply: collector.reply(), broken, reason: 'internal_error' };
     }
-    // The counts may be missing then, and nothing else.
-    if (collector.isFinished) return whole();
-    const ends = { isStopping: interrupted.aborted, isLeft: reader.gone.aborted, isOverdue: stream.isOverdue() };
+    // Only the counts may be missing after the provider has finished its answer.
+    if (collector.isFinished) return wholeAnswer();
+    const endedBy = { isStopping: interrupted.aborted, isLeft: reader.gone.aborted, isOverdue: stream.isOverdue() };
     // A provider may close a connection that a slow client keeps it waiting on.
-    const isOurs = Object.values(ends).includes(true) || stream.wasHeldBack();
-    if (!isOurs) attempted.note(error.attempt);
-    return { reply: collector.reply(), ...endOf(error, ends) };
+    const isProvidersFault = !Object.values(endedBy).includes(true) && !stream.wasHeldBack();
+    if (isProvidersFault) attempted.note(error.attempt);
+    return { reply: collector.reply(), ...endOf(error, endedBy) };
   } finally {
     stream.stop();
   }
-  return whole();
+  return wholeAnswer();
 }
 
 /** The input with a `render` that cannot fail: the answer was delivered already, and only its replay is lost. */
@@ -158,16 +159,16 @@ function storable({ logger }: ChatDeps, input: ChatInput): ChatInput {
  */
 function endOf(
   { attempt }: ChatStreamBroken,
-  ends: { isStopping: boolean; isLeft: boolean; isOverdue: boolean },
+  { isStopping, isLeft, isOverdue }: { isStopping: boolean; isLeft: boolean; isOverdue: boolean },
 ): Pick<Relayed, 'broken' | 'reason'> {
-  const broken = (code: ErrorCode): GatewayError => new GatewayError(code, { shouldRetry: false });
-  if (ends.isStopping) return { broken: broken('service_unavailable'), reason: 'gateway_stopped' };
-  const isTimeout = ends.isOverdue || attempt.timedOut !== undefined;
-  const reason = ends.isLeft ? 'client_left' : ends.isOverdue ? 'upstream_timeout' : cutReasonOf(attempt);
-  return { broken: broken(isTimeout ? 'upstream_timeout' : 'upstream_error'), reason };
+  const finalError = (code: ErrorCode): GatewayError => new GatewayError(code, { shouldRetry: false });
+  if (isStopping) return { broken: finalError('service_unavailable'), reason: 'gateway_stopped' };
+  const isTimeout = isOverdue || attempt.timedOut !== undefined;
+  const reason = isLeft ? 'client_left' : isOverdue ? 'upstream_timeout' : cutReasonOf(attempt);
+  return { broken: finalError(isTimeout ? 'upstream_timeout' : 'upstream_error'), reason };
 }
 
-function sayBroken(
+function logBroken(
   { logger }: ChatDeps,
   { requestId }: ChatInput,
   { attempted }: Obtained<unknown>,

@@ -16,7 +16,7 @@ import { ofLimit } from '../projects/keys.tsx';
 import { requestColumns } from '../requests/request-columns.tsx';
 import { KeyActionDialog, nameOf, type KeyAction } from './key-action-dialog.tsx';
 
-const latestMax = 10;
+const latestRequestsMax = 10;
 
 /** One key: whose it is, what it may do, each limit with its use, and its latest requests. */
 export default function KeyPage() {
@@ -43,7 +43,7 @@ export default function KeyPage() {
           </>
         )}
       </Loaded>
-      <Latest keyId={keyId} />
+      <LatestRequests keyId={keyId} />
     </Page>
   );
 }
@@ -96,7 +96,7 @@ const aboutOf = (key: ShownKey): [string, React.ReactNode][] => [
   ['Created by', key.created_by === null ? 'Not known' : <Actor key="by" of={key.created_by} />],
 ];
 
-/** A glob is no model of its own. */
+/** A glob names no single model, so there is no page to link to. */
 const modelsOf = ({ models }: ShownKey): React.ReactNode => {
   if (models === null) return 'All models';
   if (models.some((name) => name.includes('*'))) return models.join(', ');
@@ -120,10 +120,10 @@ const limitsOf = (key: ShownKey): [string, React.ReactNode][] => [
   ['Held by running requests', key.reserved > 0 && ofLimit(key.reserved, null)],
 ];
 
-function Latest({ keyId }: { keyId: string }) {
+function LatestRequests({ keyId }: { keyId: string }) {
   const latest = useQuery({
     queryKey: ['/requests', { key: keyId }, 'latest'],
-    queryFn: () => read('/requests', { key: keyId, limit: latestMax }),
+    queryFn: () => read('/requests', { key: keyId, limit: latestRequestsMax }),
   });
   return (
     <div>
@@ -155,5 +155,5 @@ function Latest({ keyId }: { keyId: string }) {
   );
 }
 
-/** All have one project and one key. */
+/** The page of one key needs no column of the project. */
 const latestColumns = requestColumns.filter(({ id }) => id !== 'project');

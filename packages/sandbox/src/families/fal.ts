@@ -13,16 +13,16 @@ export const fal: Family = async (call) => {
   if (file) return file;
   if (!/^key \S/i.test(call.headers.authorization ?? '')) return authRefused;
 
-  const request = /^\/(.+)\/requests\/([\w.-]+)(\/status|\/cancel)?$/.exec(call.path);
-  if (!request) return call.method === 'POST' ? submit(call) : json(405, { detail: 'Method Not Allowed' });
-  const [, app = '', id = '', leaf = ''] = request;
-  const isCancel = leaf === '/cancel';
+  const requestPath = /^\/(.+)\/requests\/([\w.-]+)(\/status|\/cancel)?$/.exec(call.path);
+  if (!requestPath) return call.method === 'POST' ? submit(call) : json(405, { detail: 'Method Not Allowed' });
+  const [, app = '', id = '', action = ''] = requestPath;
+  const isCancel = action === '/cancel';
   if (call.method !== (isCancel ? 'PUT' : 'GET')) return json(405, { detail: 'Method Not Allowed' });
   const found = findProviderJob(call, isCancel ? 'cancel' : 'poll', id);
   const isMissing = !found || found.state === 'canceled';
   if (isCancel) return isMissing ? json(404, { status: 'NOT_FOUND' }) : cancel(call, found);
   if (isMissing) return json(404, { detail: 'Request not found' });
-  return leaf === '/status' ? status(call, app, found) : result(call, found);
+  return action === '/status' ? status(call, app, found) : result(call, found);
 };
 
 function submit(call: FamilyCall): Reply {
@@ -79,14 +79,14 @@ const toFile = (url: string, providerJob: ProviderJob) => ({
 /** fal's status, result and cancel URLs contain the owner and the app only. */
 const appOf = (path: string): string => path.split('/').filter(Boolean).slice(0, 2).join('/');
 
-const modelError = (code: number, type: string, message: string): Reply =>
+const modelError = (httpStatus: number, type: string, message: string): Reply =>
   json(
-    code,
+    httpStatus,
     { detail: [{ loc: ['body', 'prompt'], msg: message, type, url: `https://docs.fal.ai/errors/#${type}` }] },
     { 'x-fal-retryable': 'false' },
   );
-const requestError = (code: number, type: string, message: string, headers: Record<string, string>): Reply =>
-  json(code, { detail: message, error_type: type }, { 'x-fal-error-type': type, ...headers });
+const requestError = (httpStatus: number, type: string, message: string, headers: Record<string, string>): Reply =>
+  json(httpStatus, { detail: message, error_type: type }, { 'x-fal-error-type': type, ...headers });
 
 const flagged = modelError(422, 'content_policy_violation', 'The content was flagged by a content checker.');
 const authRefused = json(401, { detail: 'Authentication is required to access this application' });

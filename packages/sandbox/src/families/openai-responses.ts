@@ -32,20 +32,20 @@ export function answerResponses(
 ): Reply {
   const input = objectOf(call.body);
   if (!input) return problem(400, 'invalid_json', 'We could not parse the JSON body of your request.');
-  const strange = strangeField(input, acceptedFields);
-  if (strange !== undefined) return problem(400, 'unknown_parameter', `Unknown parameter: '${strange}'.`);
+  const unknownField = strangeField(input, acceptedFields);
+  if (unknownField !== undefined) return problem(400, 'unknown_parameter', `Unknown parameter: '${unknownField}'.`);
   if (objectsOf(input.input).length === 0) return problem(400, 'missing_required_parameter', "Missing 'input'.");
-  const effort = lackedEffort(stringOf(input.model), objectOf(input.reasoning)?.effort);
-  if (effort !== null) return problem(400, 'unsupported_value', effort);
-  const many = tooManyTools(stringOf(input.model), input.tools);
-  if (many !== null) return problem(400, 'array_above_max_length', many);
+  const effortComplaint = lackedEffort(stringOf(input.model), objectOf(input.reasoning)?.effort);
+  if (effortComplaint !== null) return problem(400, 'unsupported_value', effortComplaint);
+  const toolsComplaint = tooManyTools(stringOf(input.model), input.tools);
+  if (toolsComplaint !== null) return problem(400, 'array_above_max_length', toolsComplaint);
   const unanswered = unansweredCall(objectsOf(input.input));
   if (unanswered !== undefined)
     return problem(400, 'invalid_value', `No tool output found for function call ${unanswered}.`);
-  if (objectsOf(input.input).some(isChanged))
+  if (objectsOf(input.input).some(hasChangedThoughts))
     return problem(400, 'invalid_encrypted_content', 'The encrypted content could not be verified.');
-  const complaint = complaintAboutDocuments(heardIn(input));
-  if (complaint !== null) return problem(400, 'invalid_value', complaint);
+  const documentsComplaint = complaintAboutDocuments(documentsIn(input));
+  if (documentsComplaint !== null) return problem(400, 'invalid_value', documentsComplaint);
   return answerChat(call, toRequest(input), {
     refusals,
     answer: (answered) => toResponse(call, input, answered),
@@ -53,9 +53,9 @@ export function answerResponses(
   });
 }
 
-/** The encrypted thoughts belong to their summary, so that a changed one is noticed when it comes back. */
+/** The encrypted content is a hash of the summary, so that a change of either is noticed when both come back. */
 const encrypted = (thoughts: string) => `enc_${hashOf(thoughts)}`;
-const isChanged = ({ type, summary, encrypted_content: content }: Fields) =>
+const hasChangedThoughts = ({ type, summary, encrypted_content: content }: Fields) =>
   type === 'reasoning' && content !== undefined && content !== encrypted(textOfParts(summary));
 
 const toReasoning = (thoughts: string, { include }: Fields): Fields => ({
@@ -117,7 +117,8 @@ const streamWords =
       `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
     const { tools, thoughts } = answered;
     let isThinking = false;
-    const closed = () => {
+    /** The event that ends the thoughts, where they were the last piece. */
+    const endOfThoughts = () => {
       const item = toReasoning(thoughts, input);
       return isThinking ? event('response.output_item.done', { output_index: 0, item }) : '';
     };
@@ -135,14 +136,14 @@ const streamWords =
     return {
       open: event('response.created', { response: { object: 'response', status: 'in_progress', output: [] } }),
       piece(delta, isThought) {
-        const turn = isThought ? '' : closed();
+        const before = isThought ? '' : endOfThoughts();
         isThinking = isThought;
         return isThought
           ? event('response.reasoning_summary_text.delta', { output_index: 0, summary_index: 0, delta })
-          : turn + event('response.output_text.delta', { output_index: 1, content_index: 0, delta });
+          : before + event('response.output_text.delta', { output_index: 1, content_index: 0, delta });
       },
       get close() {
-        return [closed(), ...called, event(ending, { response: toResponse(call, input, answered) })].join('');
+        return [endOfThoughts(), ...called, event(ending, { response: toResponse(call, input, answered) })].join('');
       },
       error: event('error', { code: 'server_error', message: 'The server had an error.', param: null }),
     };
@@ -158,19 +159,19 @@ const toMessage = (text: string) => ({
 
 const callTypes = ['function_call', 'custom_tool_call'];
 const isCall = ({ type }: Fields): boolean => callTypes.includes(stringOf(type));
-const isResult = ({ type }: Fields): boolean =>
-  callTypes.includes(stringOf(type).replace(/_output$/, '')) && !isCall({ type });
+const resultTypes = callTypes.map((type) => `${type}_output`);
+const isResult = ({ type }: Fields): boolean => resultTypes.includes(stringOf(type));
 
 /** The first call of the conversation without an output. The real API refuses such a conversation. */
 function unansweredCall(items: Fields[]): string | undefined {
   const answered = items.filter(isResult).map(({ type, call_id: id }) => `${stringOf(type)} ${stringOf(id)}`);
-  const open = items
+  const unanswered = items
     .filter(isCall)
     .find(({ type, call_id: id }) => !answered.includes(`${stringOf(type)}_output ${stringOf(id)}`));
-  return open && stringOf(open.call_id);
+  return unanswered && stringOf(unanswered.call_id);
 }
 
-const heardIn = (input: Fields) =>
+const documentsIn = (input: Fields) =>
   objectsOf(input.input).flatMap(({ content, output }) => [...openaiDocuments(content), ...openaiDocuments(output)]);
 
 function toRequest(input: Fields): ChatRequest {
@@ -179,7 +180,7 @@ function toRequest(input: Fields): ChatRequest {
   return {
     messages: objectsOf(input.input).flatMap(toMessages),
     stops: [],
-    documents: { heard: heardIn(input), tokensPerPage: tokensPerPage.openai },
+    documents: { heard: documentsIn(input), tokensPerPage: tokensPerPage.openai },
     signed: objectsOf(input.input).filter(({ encrypted_content: content }) => content !== undefined).length,
     maxTokens: typeof input.max_output_tokens === 'number' ? input.max_output_tokens : 4_096,
     cameWith: cameWith({

@@ -35,22 +35,22 @@ export function checkMediaInputs(
     );
     return;
   }
-  const found = new Map<string, readonly string[]>();
+  const inputsByReason = new Map<string, readonly string[]>();
   for (const combination of offered) {
     const unsent = unsentInput(types, model.type, withMostReferences(entry, combination));
-    if (unsent) found.set(unsent.why, unsent.inputs);
+    if (unsent) inputsByReason.set(unsent.why, unsent.inputs);
   }
-  for (const [why, inputs] of found) {
-    const wanted = why.includes('at most') ? `, and the model accepts ${entry.private.reference_images_max}` : '';
+  for (const [why, inputs] of inputsByReason) {
+    const modelLimit = why.includes('at most') ? `, and the model accepts ${entry.private.reference_images_max}` : '';
     const condition = inputs.map((input) => `${input}: true`).join(', ');
     const remedy = `It sends ${describeSupport(support)}. Remove the input, or leave such requests to another family (refuses: [{ ${condition} }])`;
-    findings.problem(path, `the family ${family} ${why}${wanted}. ${remedy}`);
+    findings.problem(path, `the family ${family} ${why}${modelLimit}. ${remedy}`);
   }
 }
 
 /**
- * Refuses a condition of `refuses` with a single member, unless it is an input that another family takes: one value of a parameter belongs
- * to `only`, and an input that no family takes is none of the model.
+ * Refuses a condition of `refuses` with a single member, unless it is an input that another family takes. One value of a parameter belongs
+ * to the mapping's `only`, and a model must not accept an input that no family takes.
  */
 export function checkSingleRefusal(
   { model, private: { upstream } }: CatalogEntry,
@@ -58,12 +58,12 @@ export function checkSingleRefusal(
   path: string,
   { problem }: Findings,
 ): void {
-  const [only = '', another] = Object.keys(condition);
-  if (another !== undefined) return;
+  const [member = '', second] = Object.keys(condition);
+  if (second !== undefined) return;
   const refusesInput = ({ refuses = [] }: UpstreamMapping): boolean =>
-    refuses.some((each) => Object.keys(each).length === 1 && each[only] === true);
-  const isInput = mediaInputKeys.some((key) => key === only && model.parameters[key] === true);
-  const isLeftToAnother = condition[only] === true && !Object.values(upstream).every(refusesInput);
+    refuses.some((each) => Object.keys(each).length === 1 && each[member] === true);
+  const isInput = mediaInputKeys.some((key) => key === member && model.parameters[key] === true);
+  const isLeftToAnother = condition[member] === true && !Object.values(upstream).every(refusesInput);
   if (!isInput || !isLeftToAnother)
     problem(path, 'must name what excludes each other, or an input that another family takes');
 }
