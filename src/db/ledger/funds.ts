@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts';
-import { leftOfGrants } from './grants.ts';
+import { endedOfGrants } from './grants.ts';
 
 export interface Funds {
   /** Credits of the project that a request can hold, its overdraft included, without those that have ended. */
@@ -16,7 +16,7 @@ export async function findFunds(
   const funds = await database.first<Funds>(
     'find-funds',
     `select a.balance + a.overdraft - grants.ended as balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as budget_left
-     from credit_account a join api_key k on k.project_id = a.project_id cross join lateral (${leftOfGrants('a')}) grants
+     from credit_account a join api_key k on k.project_id = a.project_id cross join lateral (${endedOfGrants('a')}) grants
      where a.project_id = $1 and k.id = $2`,
     [projectId, keyId],
   );

@@ -17,6 +17,11 @@ export const leftOfGrants = (account: string): string => `
       filter (where x.ends_at > clock_timestamp() and x.remaining > 0), '[]') as expiring
   from left_of_grants(${account}.project_id) x where ${account}.grant_mark is not null`;
 
+/** SQL: the `ended` of `leftOfGrants` alone. */
+export const endedOfGrants = (account: string): string => `
+  select coalesce(sum(x.remaining), 0)::bigint as ended from left_of_grants(${account}.project_id) x
+  where ${account}.grant_mark is not null and x.ends_at <= clock_timestamp()`;
+
 /** Accounts whose grants are ended in one run. The next run continues. */
 const accountsMax = 10_000;
 

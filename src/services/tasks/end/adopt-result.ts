@@ -1,3 +1,4 @@
+import { isConnectionLost } from '../../../db/retry-transient.ts';
 import { adoptFile, lastCallOf, type Adoption } from '../../../db/tasks/adopt-result.ts';
 import { draftFiles } from '../../../db/files/files.ts';
 import type { CopiedFile } from '../../../db/ledger/ledger.ts';
@@ -42,8 +43,8 @@ export async function adoptResult(
       ? await storeResult(deps, before, result === undefined ? await lateResult(deps, before) : { url: result })
       : null;
   const adopted = await adopt(deps, { before, file, charge, actor }).catch(async (error: unknown) => {
-    // After any other error the adoption may be committed. If it is not, retention deletes the file.
-    if (file && error instanceof OperatorError) await discardFiles(deps, [file]);
+    // Without an answer of the database the adoption may be committed. If it is not, retention deletes the file.
+    if (file && !isConnectionLost(error)) await discardFiles(deps, [file]);
     throw error;
   });
   // Another call was faster.
