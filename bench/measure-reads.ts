@@ -1,4 +1,4 @@
-import { snakeCase } from '../src/admin/input.ts';
+import { snakeCase } from '../src/domain/json.ts';
 import type { Database } from '../src/db/database.ts';
 import type { AdminRead } from '../test/support/admin-reads.ts';
 import type { Gateway } from '../test/support/gateway.ts';

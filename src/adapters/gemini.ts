@@ -13,7 +13,7 @@ import {
 } from '../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { optionalNamesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
-import { isEffort, thinkingBudget, type Effort } from '../domain/chat/reasoning.ts';
+import { alwaysThinks, isEffort, thinkingBudget, wantedEffort, type Effort } from '../domain/chat/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
 import { objectIn, ownObject, splitSystem, toTurns, filesAfterResults, kindsOf } from './chat/sent-messages.ts';
@@ -58,6 +58,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
     },
     stopsAtHangUp: true,
     ...geminiMedia(caller),
+    chatWarnings: warningsOf,
     chat: chatBy(({ model }) => `/models/${encodeURIComponent(model)}:generateContent`, toBody, toReply),
     chatStream: chatStreamBy(
       ({ model }) => `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
@@ -137,10 +138,11 @@ function toToolConfig({ toolChoice }: UpstreamChat): JsonObject {
  * The client's own `thinkingConfig`, or its effort as a level (Gemini 3) or as a budget of tokens (Gemini 2.5). A client that lets the
  * model decide how long it thinks is shown the thoughts.
  */
-function toThinking({ gemini, extra, traits, maxTokens, thinking }: UpstreamChat): JsonObject | undefined {
+function toThinking(request: UpstreamChat): JsonObject | undefined {
+  const { gemini, traits, maxTokens, thinking } = request;
   if (gemini?.thinkingConfig) return gemini.thinkingConfig;
   if (!traits?.thinking) return undefined;
-  const effort = thinking?.mode === 'off' ? 'none' : extra.reasoning_effort;
+  const effort = wantedEffort(request);
   const isShown = thinking?.display !== 'omitted';
   if (!isEffort(effort)) return thinking?.mode === 'adaptive' ? { includeThoughts: isShown } : undefined;
   const includeThoughts = isShown && effort !== 'none';
@@ -149,7 +151,7 @@ function toThinking({ gemini, extra, traits, maxTokens, thinking }: UpstreamChat
     const thinkingLevel = level === 'MINIMAL' && traits.thinking_off === 'never' ? 'LOW' : level;
     return { thinkingLevel, includeThoughts };
   }
-  if (effort === 'none') return { thinkingBudget: 0 };
+  if (effort === 'none') return { thinkingBudget: traits.thinking_off === 'never' ? leastUnstoppable : 0 };
   const requestedBudget = thinking?.budgetTokens;
   const budget =
     requestedBudget === undefined ? thinkingBudget(effort, maxTokens, budgetMin) : Math.min(requestedBudget, maxTokens);
@@ -168,6 +170,17 @@ const levels = {
 } satisfies Record<Effort, string>;
 /** The least budget of Gemini 2.5 Flash-Lite. The other models take less. */
 const budgetMin = 512;
+/** That of Gemini 2.5 Pro, which refuses 0. */
+const leastUnstoppable = 128;
+
+/** A model that always thinks says so to a client that wants no thoughts, unless it says it in Gemini's own words. */
+function warningsOf(request: UpstreamChat): string[] {
+  if (request.traits?.thinking_off !== 'never' || request.gemini?.thinkingConfig || wantedEffort(request) !== 'none')
+    return [];
+  return [
+    alwaysThinks(request.traits.thinking === 'budget' ? `${leastUnstoppable} tokens of thoughts` : 'the effort low'),
+  ];
+}
 
 function toContents(messages: ChatMessage[], traits: UpstreamChat['traits']): RequestBody[] {
   // Gemini refers to the function by its name, and our messages by the id of the call. A later call may have the same id.

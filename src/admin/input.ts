@@ -5,9 +5,6 @@ import { readMetadata } from '../domain/tasks/task-options.ts';
 import { scopes } from '../domain/projects/scope.ts';
 import { toCidr } from '../platform/egress/public-address.ts';
 
-/** The name of an input in the admin API. */
-export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
 /**
  * Values of inputs: as text, which the command line has, or as JSON of the admin API. Each message continues the sentence that begins
  * with the name of the input.

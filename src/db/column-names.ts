@@ -1,4 +1,4 @@
-import type { JsonObject } from '../domain/json.ts';
+import { snakeCase, type JsonObject } from '../domain/json.ts';
 
 /** The members of an object by the names of their columns: the rule of `propertyOf` in the other direction. */
 export const toColumns = (object: object): JsonObject =>
@@ -19,7 +19,7 @@ export const propertyOf = remembered((column) =>
   column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
 );
 /** The other direction: the property `taskId` is the column `task_id`. */
-export const columnOf = remembered((property) => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+export const columnOf = remembered(snakeCase);
 
 /**
  * Computes each of the few hundred names once per process: 0.02 instead of 0.2 µs a name (medians of 9 interleaved runs, 27 November 2026). A task

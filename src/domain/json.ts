@@ -4,6 +4,9 @@ export interface JsonObject {
   [key: string]: JsonValue;
 }
 
+/** The name in JSON and in the database of what is `camelCase` in our code. */
+export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 /** Whether a value is an object of JSON, so neither null nor a list. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -304,6 +304,37 @@ describe('the Gemini chat adapter on the wire', () => {
     );
   });
 
+  it.each<[string, Partial<UpstreamChat>, object | undefined, string[]]>([
+    [
+      'Gemini 3, asked for the least effort',
+      { traits: { thinking: 'adaptive', thinking_off: 'never' } },
+      { thinkingLevel: 'LOW', includeThoughts: false },
+      ['This model always thinks. It was asked for the effort low.'],
+    ],
+    [
+      'Gemini 2.5 Pro, given its least budget',
+      { traits: { thinking: 'budget', thinking_off: 'never' } },
+      { thinkingBudget: 128 },
+      ['This model always thinks. It was asked for 128 tokens of thoughts.'],
+    ],
+    ['a model that can be told not to think', { traits: { thinking: 'budget' } }, { thinkingBudget: 0 }, []],
+    [
+      "a client of Gemini's own words, which are sent as they are",
+      { traits: { thinking: 'adaptive', thinking_off: 'never' }, gemini: { thinkingConfig: { thinkingBudget: 0 } } },
+      { thinkingBudget: 0 },
+      [],
+    ],
+  ])(
+    'says that a model always thinks where the client wants no thoughts: %s',
+    async (_what, more, config, warnings) => {
+      for (const off of [{ thinking: { mode: 'off' } }, { extra: { reasoning_effort: 'none' } }] as const) {
+        const request = { ...more, ...off, maxTokens: 4_096 };
+        expect(await sent(request)).toEqual(withConfig({ maxOutputTokens: 4_096, thinkingConfig: config }));
+        expect(wire.adapter.chatWarnings?.(asking(request))).toEqual(warnings);
+      }
+    },
+  );
+
   it("sends Google's value for a signature that the client dropped, if the model needs one", async () => {
     const call = (id: string, signature?: string) => ({
       id,

@@ -112,6 +112,7 @@ describe('the Responses API of the OpenAI adapter', () => {
     ['minimal', { extra: { reasoning_effort: 'minimal' } }, 'low', [warningOf('low')]],
     ['medium', { extra: { reasoning_effort: 'medium' } }, 'medium', []],
     ['none', { thinking: { mode: 'off' } }, 'low', [warningOf('low')]],
+    ['max', { extra: { reasoning_effort: 'max' }, fixed: { reasoning_effort: 'medium' } }, 'medium', []],
   ])('sends the nearest effort of its model, and says so: %s', async (_effort, more, effort, warnings) => {
     const request = { ...responsesRequest, ...more };
     const limited: UpstreamChat = { ...request, traits: { ...traits, efforts: ['low', 'medium', 'high'] } };

@@ -202,6 +202,11 @@ const reported: Record<DialectName, Reported[]> = {
       own: 'Anthropic',
     },
     {
+      what: 'a compaction',
+      more: { context_management: { edits: [{ type: 'compact_20260112' }] } },
+      ignored: 'context_management.edits.0.compact_20260112',
+    },
+    {
       what: 'a binding of thoughts',
       more: {
         max_tokens: 2_000,

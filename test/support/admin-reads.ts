@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { snakeCase } from '../../src/admin/input.ts';
+import { snakeCase } from '../../src/domain/json.ts';
 import { allActions } from '../../src/admin/table.ts';
 import type { Action, ActionRoute } from '../../src/admin/define-action.ts';
 import { operatorHistory as history } from './operator-history.ts';

@@ -1,6 +1,6 @@
 import { unsentMembers, withThoughts, type UpstreamChat } from '../../domain/chat/chat.ts';
 import { isObject, type JsonObject } from '../../domain/json.ts';
-import { isEffort, thinkingBudget, type Effort } from '../../domain/chat/reasoning.ts';
+import { alwaysThinks, isEffort, thinkingBudget, wantedEffort, type Effort } from '../../domain/chat/reasoning.ts';
 import { asksForThoughts } from '../../domain/chat/thoughts.ts';
 import { isExplicit, noEffect } from '../../domain/chat/unsent-parameters.ts';
 import { mustCallTool } from '../../domain/chat/vendor-rules.ts';
@@ -24,13 +24,10 @@ export function thinkingOf(request: UpstreamChat): AnthropicThinking {
   const { traits, thinking } = request;
   if (!traits?.thinking) return {};
   const effort = effortOf(request);
-  if (wantsNoThoughts(request)) return switchedOff(traits, effort);
+  if (wantedEffort(request) === 'none') return switchedOff(traits, effort);
   if (effort === undefined && !asksForThoughts(thinking)) return {};
   return traits.thinking === 'adaptive' ? adaptive(request, effort) : budgeted(request, effort ?? 'medium');
 }
-
-const wantsNoThoughts = ({ thinking, extra }: UpstreamChat): boolean =>
-  thinking?.mode === 'off' || extra.reasoning_effort === 'none';
 
 /** Undefined also for `none`, which is no effort of Anthropic's. */
 function effortOf({ extra: { reasoning_effort: effort } }: UpstreamChat): ThinkingEffort | undefined {
@@ -134,9 +131,9 @@ export function anthropicWarnings(request: UpstreamChat): string[] {
   const named = (['temperature', 'top_p', 'top_k'] as const).filter((key) => isExplicit(request, unsentMembers[key]));
   const dropped = noEffect(named.filter((key) => sent[key] === undefined));
   const isLimited = sent.temperature !== undefined && sent.temperature !== request.temperature;
-  const isUnstoppable = request.traits?.thinking_off === 'never' && wantsNoThoughts(request);
+  const isUnstoppable = request.traits?.thinking_off === 'never' && wantedEffort(request) === 'none';
   return [
-    ...(isUnstoppable ? [`This model always thinks. It was asked for the effort ${effort}.`] : []),
+    ...(isUnstoppable ? [alwaysThinks(`the effort ${effort}`)] : []),
     ...(dropped === null ? [] : [dropped]),
     ...(isLimited ? [`temperature was sent as ${temperatureMax}, the highest that this model takes.`] : []),
   ];

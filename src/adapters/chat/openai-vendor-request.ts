@@ -1,7 +1,7 @@
 import type { ChatContent, ChatMessage, UpstreamChat } from '../../domain/chat/chat.ts';
 import { optionalNames } from '../../domain/chat/optional-parameters.ts';
 import { computedOnce } from '../../domain/computed-once.ts';
-import { isEffort, nearestEffort, type Effort } from '../../domain/chat/reasoning.ts';
+import { isEffort, nearestEffort, wantedEffort, type Effort } from '../../domain/chat/reasoning.ts';
 import { isExplicit, noEffect } from '../../domain/chat/unsent-parameters.ts';
 import { mustCallTool, type VendorParameter, type VendorRules } from '../../domain/chat/vendor-rules.ts';
 import { openaiVendors } from './openai-vendors.ts';
@@ -96,9 +96,7 @@ const thoughtFields: readonly string[] = ['reasoning_effort', 'thinking', 'enabl
 /** Whether the model is asked not to think: the client wants it so, or a tool is forced that thoughts exclude. */
 const mustNotThink = ({ unthinking, forcedTools }: VendorRules, request: UpstreamChat): boolean =>
   unthinking !== undefined &&
-  ((forcedTools === 'unthinking' && mustCallTool(request)) ||
-    request.thinking?.mode === 'off' ||
-    request.extra.reasoning_effort === 'none');
+  ((forcedTools === 'unthinking' && mustCallTool(request)) || wantedEffort(request) === 'none');
 
 function withVendorThoughts(rules: VendorRules, request: UpstreamChat): UpstreamChat {
   const others = Object.entries(request.extra).filter(([field]) => !thoughtFields.includes(field));
@@ -117,11 +115,9 @@ export function withTakenEffort(request: UpstreamChat, ofVendor?: readonly Effor
   return { ...request, extra: nearest === undefined ? extra : { ...extra, reasoning_effort: nearest } };
 }
 
-const wantedEffort = ({ thinking, extra }: UpstreamChat) =>
-  thinking?.mode === 'off' ? 'none' : extra.reasoning_effort;
-
 function effortWarnings(request: UpstreamChat, { extra: { reasoning_effort: sent } }: UpstreamChat): string[] {
-  const isSame = !isEffort(sent) || sent === wantedEffort(request);
+  // An effort that the catalog sets replaces the one that is sent.
+  const isSame = !isEffort(sent) || sent === wantedEffort(request) || request.fixed?.reasoning_effort !== undefined;
   return isSame ? [] : [`reasoning_effort was sent as ${sent}, the nearest that this model takes.`];
 }
 

@@ -7,6 +7,13 @@ export type Effort = (typeof efforts)[number];
 
 export const isEffort = (value: JsonValue | undefined): value is Effort => efforts.some((effort) => effort === value);
 
+/** The effort that the client asks for, in either of its two words for none. Its own words may be no effort at all. */
+export const wantedEffort = ({ thinking, extra }: Pick<ChatRequest, 'thinking' | 'extra'>): JsonValue | undefined =>
+  thinking?.mode === 'off' ? 'none' : extra.reasoning_effort;
+
+/** What a client is told that asks a model for no thoughts which has to think. */
+export const alwaysThinks = (sent: string): string => `This model always thinks. It was asked for ${sent}.`;
+
 /** The effort of `supported` that is nearest to the given one, the lower of two; undefined if none is known. */
 export function nearestEffort<Supported extends Effort>(
   effort: Effort,

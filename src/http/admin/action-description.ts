@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { isVersioned, type AnswerSchema, type Action, type ActionRoute } from '../../admin/define-action.ts';
-import { snakeCase } from '../../admin/input.ts';
 import { reportType } from '../../admin/report.ts';
-import type { JsonObject } from '../../domain/json.ts';
+import { snakeCase, type JsonObject } from '../../domain/json.ts';
 import { json, type DescribedAnswer, type Description } from '../description.ts';
 import { isRequired } from '../request/query.ts';
 

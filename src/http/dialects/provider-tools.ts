@@ -42,7 +42,7 @@ export function leftOutHistory(found: readonly ProviderPart[], { isStrict }: { i
   if (first && isStrict) {
     throw new GatewayError('unsupported_parameter', {
       param: first.param ?? `${first.path}.type`,
-      message: `${first.path}: ${shortened(first.kind)} belongs to a tool that the provider runs, which is not offered here.`,
+      message: `${first.path}: ${shortened(first.kind)} is run by the provider, which is not offered here.`,
     });
   }
   return found.map(named);

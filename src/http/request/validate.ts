@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { JsonValue } from '../../domain/json.ts';
+import { snakeCase, type JsonValue } from '../../domain/json.ts';
 
 /**
  * Returns the body as the schema's type. Throws the first error as a `GatewayError` whose `param` is the dotted path of the field:
@@ -113,15 +113,12 @@ const dotted = (path: readonly PropertyKey[]): string | undefined =>
 const notThis = (value: unknown): string =>
   typeof value === 'object' || value === undefined ? '' : `, not ${quoted(JSON.stringify(value))}`;
 
+/** The refused value. Google's clients may send a field under its snake_case name. */
 const at = (body: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
     (value, key) =>
       typeof value === 'object' && value !== null
-        ? (Reflect.get(value, key) ?? Reflect.get(value, snakeCaseKey(key)))
+        ? (Reflect.get(value, key) ?? Reflect.get(value, snakeCase(String(key))))
         : undefined,
     body,
   );
-
-/** Google's clients may send a field under its snake_case name. */
-const snakeCaseKey = (key: PropertyKey): string =>
-  String(key).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -4,7 +4,7 @@ import { CatalogError } from '../../services/catalog/catalog-error.ts';
 import { OperatorError } from '../../services/operator-error.ts';
 import { adminPrefix } from '../../http/admin/admin-prefix.ts';
 import type { ActionRoute } from '../../admin/define-action.ts';
-import { snakeCase } from '../../admin/input.ts';
+import { snakeCase } from '../../domain/json.ts';
 import { reportType, type Report } from '../../admin/report.ts';
 
 export interface RemoteServer {

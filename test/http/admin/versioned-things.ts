@@ -1,6 +1,6 @@
 import { allActions } from '../../../src/admin/table.ts';
 import { isVersioned, type Action, type ActionRoute } from '../../../src/admin/define-action.ts';
-import { snakeCase } from '../../../src/admin/input.ts';
+import { snakeCase } from '../../../src/domain/json.ts';
 import type { AdminHome } from './admin-home.ts';
 
 /** An action that changes a thing with a version, and its route. */

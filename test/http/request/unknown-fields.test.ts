@@ -185,6 +185,30 @@ describe('fields that only one vendor knows', () => {
   });
 });
 
+describe('compactions, which a provider bills apart from its answer', () => {
+  const compaction = { type: 'compact_20260112', trigger: { type: 'input_tokens', value: 150_000 } };
+  const cleared = { type: 'clear_tool_uses_20250919' };
+  const body = (edits: JsonObject[]) => dialects['messages']?.with({ top: { context_management: { edits } } }) ?? {};
+
+  it('are left out by name, and the other edits are sent', () => {
+    const named = ['context_management.edits.1.compact_20260112'];
+    const request = readMessages(body([cleared, compaction, cleared]), tolerantly);
+    const fields = { context_management: { edits: [cleared, cleared] } };
+    expect(request).toMatchObject({ leftOut: named, vendor: { fields, paths: ['context_management'] } });
+  });
+
+  it('leave nothing to send where they stand alone', () => {
+    const request = readMessages(body([compaction]), tolerantly);
+    expect(request.leftOut).toEqual(['context_management.edits.0.compact_20260112']);
+    expect(request).not.toHaveProperty('vendor');
+  });
+
+  it('are refused in a strict request', () => {
+    const param = 'context_management.edits.1.type';
+    expect(refusalOf(() => readMessages(body([cleared, compaction]), strictly))).toMatchObject({ param });
+  });
+});
+
 describe('fields of a vendor that change nothing', () => {
   const reading = (more: { top?: JsonObject; message?: JsonObject; tool?: JsonObject }) =>
     readMessages(dialects['messages']?.with(more) ?? {}, tolerantly);

@@ -236,6 +236,9 @@ export const MessagesBody = z.strictObject({
   stream: z.boolean().nullish(),
 });
 
+/** An edit of the context that is not offered (`anthropic-betas.ts` says why). */
+export const Compaction = z.object({ type: z.string().startsWith('compact_') });
+
 /** Edits of the context (https://platform.claude.com/docs/en/build-with-claude/context-editing, read 2026-11-26) that keep all of it. */
 export const KeepsAll = z.object({
   edits: z.array(

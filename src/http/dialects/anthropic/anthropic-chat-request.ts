@@ -7,10 +7,11 @@ import {
   type ToolCall,
 } from '../../../domain/chat/chat.ts';
 import { quoted } from '../../../domain/errors.ts';
-import type { JsonObject } from '../../../domain/json.ts';
+import { isObject, type JsonObject } from '../../../domain/json.ts';
 import { effortOfBudget } from '../../../domain/chat/reasoning.ts';
 import type { SignedThought, Thinking } from '../../../domain/chat/thoughts.ts';
 import {
+  Compaction,
   CountBody,
   KeepsAll,
   MessagesBody,
@@ -79,7 +80,7 @@ const withoutNulls = (body: JsonObject): JsonObject =>
 
 type ParsedBody = z.infer<typeof CountBody>;
 
-/** The request, and what is left out of it because it belongs to a tool that the provider runs. A count of tokens has no limit of the answer. */
+/** The request, and what is left out of it because the provider would run it. A count of tokens has no limit of the answer. */
 function toRequest(
   parsed: ParsedBody,
   maxTokens: number | null,
@@ -87,7 +88,7 @@ function toRequest(
 ): ChatRequest & { unoffered: string[] } {
   const { model, system, tool_choice: choice, output_config: output } = parsed;
   const own = new VendorFieldCollector();
-  const { context_management } = parsed;
+  const { management: context_management, compactions } = withoutCompactions(parsed.context_management);
   own.add(nonNullFields({ context_management }), undefined, { isWithoutEffect: keepsAll(context_management) });
   if (parsed.thinking && parsed.thinking.type !== 'disabled')
     own.add(nonNullFields({ block_binding: parsed.thinking.block_binding }), 'thinking');
@@ -102,7 +103,7 @@ function toRequest(
   const isForced = toolChoice === 'required';
   const unoffered = [
     ...leftOutTools(providerRun, { ...reading, isForced }),
-    ...leftOutHistory(conversation.providerRun, reading),
+    ...leftOutHistory([...compactions, ...conversation.providerRun], reading),
   ];
   checkThinking(parsed, maxTokens);
   const effort = output?.effort ?? budgetEffort(parsed.thinking);
@@ -124,6 +125,15 @@ function toRequest(
     extra: isNonNull(effort) ? { reasoning_effort: effort } : {},
     unoffered,
   };
+}
+
+/** The edits of the context without compactions, and where those stand. */
+function withoutCompactions(management: ParsedBody['context_management']) {
+  if (!isObject(management) || !Array.isArray(management.edits)) return { management, compactions: [] };
+  const kinds = management.edits.map((edit) => Compaction.safeParse(edit).data?.type);
+  const edits = management.edits.filter((_, index) => kinds[index] === undefined);
+  const compactions = kinds.flatMap((kind, n) => (kind ? [{ path: `context_management.edits.${n}`, kind }] : []));
+  return { management: edits.length === 0 && compactions.length > 0 ? null : { ...management, edits }, compactions };
 }
 
 /** Whether the edits of the context drop nothing, as those that Claude Code asks for with every request. */
