@@ -5,6 +5,7 @@ import type { JsonObject } from '../domain/json.ts';
 import type { Role } from '../domain/operators/role.ts';
 import type { ListReport, Report } from './report.ts';
 import type { OpenDeps, ActionDeps } from './action-deps.ts';
+import { inputMessage } from './input.ts';
 
 /** Something that an operator can do: a command of the command line and a route of the admin API. */
 export interface Action {
@@ -103,7 +104,7 @@ export function action<
   return {
     ...definition,
     prepare(input) {
-      const parsed = schema.safeParse(input);
+      const parsed = schema.safeParse(input, { error: inputMessage });
       if (!parsed.success) return { ok: false, issues: parsed.error.issues };
       return { ok: true, run: async (open, actor) => run(await open(needs), parsed.data, actor) };
     },

@@ -5,6 +5,14 @@ import { readMetadata } from '../domain/tasks/task-options.ts';
 import { scopes } from '../domain/projects/scope.ts';
 import { toCidr } from '../platform/egress/public-address.ts';
 
+/** What an input's schema says where it has no rule of its own. Of a union the last branch takes the value, the others what stands for none. */
+export const inputMessage: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
+  if (issue.code === 'invalid_union') return issue.errors.at(-1)?.[0]?.message;
+  if (issue.code !== 'invalid_type') return undefined;
+  return issue.expected === 'string' ? 'must be a text' : `must be of type ${issue.expected}`;
+};
+
 /**
  * Values of inputs: as text, which the command line has, or as JSON of the admin API. Each message continues the sentence that begins
  * with the name of the input.
@@ -82,7 +90,7 @@ export const metadataPairs = z
     try {
       return readMetadata(typeof input === 'string' ? readPairs(input) : input) ?? {};
     } catch (error) {
-      context.addIssue({ code: 'custom', message: `is refused: ${plainMessage(error)}` });
+      context.addIssue({ code: 'custom', message: `is refused: ${plainMessage(error).replace(/\.$/, '')}` });
       return z.NEVER;
     }
   });

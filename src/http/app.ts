@@ -1,3 +1,4 @@
+import { adminPrefix } from './admin/admin-prefix.ts';
 import Koa from 'koa';
 import type { Config } from '../config/load-config.ts';
 import { GatewayError, quoted } from '../domain/errors.ts';
@@ -310,7 +311,8 @@ function refuseUnmatched(table: RouteTable): AppMiddleware {
     const routes = table.at(ctx.path).filter(({ path }) => !isAction || !path.endsWith('/:model'));
     const [route] = routes;
     if (!route) {
-      const message = `There is no route ${quoted(ctx.path)}. GET /docs shows those that exist.`;
+      const list = ctx.path.startsWith(adminPrefix) ? `${adminPrefix}/openapi.json` : '/docs';
+      const message = `There is no route ${quoted(ctx.path)}. GET ${list} shows those that exist.`;
       throw new GatewayError('not_found', { message });
     }
     ctx.state.route = route;

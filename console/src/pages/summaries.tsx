@@ -95,7 +95,15 @@ function Month({ summary, by }: { summary: Summary; by: GroupName }) {
         rows={lines}
         columns={columnsOf(by)}
         rowId={(row) => row.id || row.name}
-        empty={<Empty title="There were no requests in this month" />}
+        empty={
+          summary.frozen_at === null ? (
+            <Empty title="No request of this month has been counted yet">
+              The page Usage has the requests that the next maintenance counts.
+            </Empty>
+          ) : (
+            <Empty title="There were no requests in this month" />
+          )
+        }
       />
       <Text size="sm" c="dimmed">
         {summary.frozen_at === null

@@ -9,14 +9,13 @@ import { action, flag, option } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { oneLine, factText } from '../plain-text.ts';
 
-const program = z.enum(importPrograms, `must be one of ${importPrograms.join(', ')}`);
 const sourceName = shortText.regex(/^[\w.-]{1,40}$/, 'must be letters, digits and . _ - only, at most 40');
 
 /** `tollgate import`: moves an installation of another gateway here, with its keys. */
 export const importAction = action({
   summary: 'import projects, keys and channels of one-api, new-api or LiteLLM; again, what changed there since',
   input: {
-    program: program.describe(`gateway to import: ${importPrograms.join(', ')}`),
+    program: z.enum(importPrograms).describe(`gateway to import: ${importPrograms.join(', ')}`),
     from: option('<source>', text().trim().min(1, 'must not be empty')).describe(
       'SQLite file, dump in SQL, address mysql://… or postgresql://…, or config.yaml of LiteLLM; it is only read',
     ),

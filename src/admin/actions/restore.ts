@@ -18,7 +18,7 @@ const namedMax = 20;
 const check = action({
   summary: 'mark the database as restored, so that workers are quiet, and check books, tasks, callbacks and files',
   input: { sweep: flag().describe('delete the files that no row knows') },
-  route: { local: 'the operator who restores a database has its machine' },
+  route: { local: 'belongs to a restore on the machine of the database' },
   answer: RestoreCheckSchema,
   needs: 'worker',
   async run(deps, { sweep }) {
@@ -65,7 +65,7 @@ const release = action({
       'submit tasks that may have been submitted after the restore point, if Temporal is empty',
     ),
   },
-  route: { local: 'the operator who restores a database has its machine' },
+  route: { local: 'belongs to a restore on the machine of the database' },
   answer: RestoreReleaseSchema,
   needs: 'worker',
   async run(deps, { dryRun, resubmit }) {

@@ -34,8 +34,10 @@ export const shadowAction = action({
   summary: 'send the same requests to another gateway and to this one, and compare status, shape and price',
   input: {
     url: option('<url>', url).describe('address of the other gateway'),
-    key: option('<secret>', text().min(1)).describe('key that both gateways accept, as after an import'),
-    requests: option('<file>', text().min(1)).describe(
+    key: option('<secret>', text().min(1, 'must not be empty')).describe(
+      'key that both gateways accept, as after an import',
+    ),
+    requests: option('<file>', text().min(1, 'must not be empty')).describe(
       'a request on each line: {"method": "POST", "path": "/v1/chat/completions", "body": {…}}',
     ),
     here: option('<url>', url.optional()).describe(

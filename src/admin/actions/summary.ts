@@ -53,7 +53,7 @@ export const summaryAction = action({
         );
         if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals, money) });
         return [
-          table(lines, 'There were no requests in this month.'),
+          table(lines, 'No requests of this month were counted.'),
           ...(plans.some(({ plan }) => plan !== null)
             ? [table(plans.map(({ plan, ...sums }) => ({ plan: plan ?? 'none', ...shown(sums, money) })))]
             : []),

@@ -426,6 +426,14 @@ describe('a command with --server', () => {
 });
 
 describe('a stranger', () => {
+  it('is led to the routes of the admin API by a path that it lacks', async () => {
+    const { status, body } = await home.ask('', 'GET', '/nothing');
+    expect({ status, body }).toMatchObject({
+      status: 404,
+      body: { error: { message: expect.stringContaining('GET /api/admin/v1/openapi.json shows those that exist.') } },
+    });
+  });
+
   it('refuses every route without a token, with an API key and with a wrong token', async () => {
     for (const { route } of routes) {
       for (const token of ['', goodKey, 'adm_wrong']) {
