@@ -45,12 +45,13 @@ const list = action({
 /** `rpm 30 → null, budget null → 500`, without the members that stayed as they were. */
 function changeText({ before, after }: Pick<AuditRow, 'before' | 'after'>): string {
   const members = differences(before ?? {}, after ?? {}).map(({ path, before: was, after: is }) =>
-    before === null
-      ? `${path} ${JSON.stringify(is)}`
-      : `${path} ${JSON.stringify(was ?? null)} → ${JSON.stringify(is ?? null)}`,
+    [path, ...(before === null ? [] : [shownValue(path, was), '→']), shownValue(path, is)].join(' '),
   );
   return members.join(', ');
 }
+
+const shownValue = (path: string, value: unknown): string | null =>
+  typeof value === 'number' && /(_at|until)$/.test(path) ? time(value) : JSON.stringify(value ?? null);
 
 /** Short enough for one line; `--json` has the whole text. */
 const shortened = (text: string): string => (text.length > 160 ? `${text.slice(0, 159)}…` : text);

@@ -67,6 +67,7 @@ const shownChannel = (row: ChannelState) => ({
 const channelLine = ({ name, reasons, credentials, limits, ...row }: ReturnType<typeof shownChannel>) => ({
   name,
   ...jsonRow(row),
+  created_at: time(row.createdAt),
   groups: row.groups.join(','),
   enabled: row.enabled ? 'yes' : 'no',
   list_check: row.listCheck ? 'on' : 'off',
@@ -88,7 +89,7 @@ const show = action({
     const [row] = await listChannelStates(db, named);
     if (!row) throw new UnknownToOperator(`There is no channel ${named}.`);
     const shown = shownChannel(row);
-    return { document: jsonRow(shown), text: factText({ ...channelLine(shown), created_at: time(row.createdAt) }) };
+    return { document: jsonRow(shown), text: factText(channelLine(shown)) };
   },
 });
 

@@ -78,6 +78,7 @@ export async function reportTimeline(
       factText({
         ...row,
         created_at: time(task.createdAt),
+        started_at: time(task.startedAt),
         completed_at: time(task.completedAt),
         trace_id: traceId,
         credits: `quoted ${shown(quoted)}, charged ${shown(charged)}, refunded ${shown(refunded)}`,

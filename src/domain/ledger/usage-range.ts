@@ -18,7 +18,7 @@ export function usageRange(
   maxDays = usageMaxDays,
 ): { from: number; to: number } {
   const to = range.to ?? Math.floor(nowMs / 1_000) + 1;
-  const from = range.from ?? Math.max(0, to - usualDays * daySeconds);
+  const from = range.from ?? Math.max(0, to - Math.min(usualDays, maxDays) * daySeconds);
   if (from >= to) throw invalid(`from: ${from} is not earlier than to, which is ${to}.`);
   if (to - from > maxDays * daySeconds) {
     throw invalid(`from: the range to ${to} is longer than ${maxDays} days. Ask for it in parts.`);
@@ -28,7 +28,7 @@ export function usageRange(
 
 /**
  * The range of a report for operators: at most a year, 92 days if another zone than UTC cuts the days, and a week by the hour. What is not
- * given makes it the last 30 days from a half hour on, which no sum has to be cut for. Throws `invalid_value`.
+ * given makes it the last 30 days, or 7 by the hour, from a half hour on, which no sum has to be cut for. Throws `invalid_value`.
  */
 export function spendRange(
   range: { from?: number | undefined; to?: number | undefined },

@@ -49,6 +49,56 @@ async function firstLineOf(...command: string[]): Promise<string> {
   return written.join('').split('\n')[0] ?? '';
 }
 
+describe('what commands print for people', () => {
+  it('has each time as a date, never as unix seconds', async () => {
+    const { task_id: taskId } = await make('a fox [[latency=0]]');
+    await tollgate(
+      'credits',
+      'add',
+      '--project',
+      project.projectId,
+      '--amount',
+      '5',
+      '--reference',
+      'x',
+      '--expires',
+      '30d',
+    );
+    await tollgate('alarms', 'silence', 'account', '--for', '2h', '--reason', 'x');
+    await tollgate('projects', 'secret', 'rotate', project.projectId);
+    const ofProject = ['--project', project.projectId];
+    const commands = [
+      ['projects', 'list'],
+      ['projects', 'show', project.projectId],
+      ['projects', 'secret', 'show', project.projectId],
+      ['keys', 'list'],
+      ['credits', 'show', ...ofProject],
+      ['channels', 'list'],
+      ['channels', 'show', 'sandbox-a'],
+      ['channels', 'history', 'sandbox-a'],
+      ['tasks', 'list'],
+      ['tasks', 'show', taskId],
+      ['tasks', 'timeline', taskId],
+      ['requests', 'list'],
+      ['requests', 'show', taskId],
+      ['ledger', 'list', ...ofProject],
+      ['alarms', 'list'],
+      ['alarms', 'silences'],
+      ['jobs', 'list'],
+      ['audit', 'list'],
+      ['usage', '--group-by', 'hour'],
+    ];
+    for (const command of commands) {
+      const written: string[] = [];
+      expect(await cli(command, gateway.env, (text) => written.push(text))).toBe(0);
+      expect({ command, times: written.join('').match(/(?<=\s)1[789]\d{8}(?=[\s,;.])/g) }).toEqual({
+        command,
+        times: null,
+      });
+    }
+  });
+});
+
 /** A picture whose callback fails at each of its tries. */
 async function exhausted(callbackUrl: string): Promise<string> {
   const body = { model: 'aurora-image-1', prompt: 'why not told [[latency=0]]', callback_url: callbackUrl };
