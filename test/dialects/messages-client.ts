@@ -101,7 +101,7 @@ export const messages: DialectClient = {
       const block = content[index] ?? {};
       if (delta.type === 'text_delta') block.text = textAt(block, 'text') + textAt(delta, 'text');
       if (delta.type === 'thinking_delta') block.thinking = textAt(block, 'thinking') + textAt(delta, 'thinking');
-      if (delta.type === 'signature_delta') block.signature = textAt(delta, 'signature');
+      if (delta.type === 'signature_delta') block.signature = textAt(block, 'signature') + textAt(delta, 'signature');
       if (delta.type === 'input_json_delta') {
         inputs[index] = (inputs[index] ?? '') + textAt(delta, 'partial_json');
       }

@@ -357,6 +357,14 @@ describe('a streamed message', () => {
     return eventsOf(pieces.join('') + writer.end({ reply, usage, credits: 3, attempts: 1 }));
   };
 
+  it('says the signature of a call once, in its delta, because the Go SDK adds up all that it reads', () => {
+    const call = { id: 'c', name: 'look', arguments: '{}', signature: 'sig' };
+    const events = streamed(replied({ toolCalls: [call], finishReason: 'tool_calls' }));
+    const start = events.findIndex((event) => event.content_block?.type === 'thinking');
+    expect(events[start]?.content_block).toEqual({ type: 'thinking', thinking: '', signature: '' });
+    expect(events[start + 1]?.delta).toMatchObject({ type: 'signature_delta' });
+  });
+
   it('has one block after another, then the reason, the counts and what it cost', () => {
     const events = streamed(
       replied({

@@ -132,11 +132,11 @@ class Blocks {
     );
   }
 
-  /** A block that comes in one piece. */
+  /** A block that comes in one piece. Anthropic's Go SDK appends the delta of a signature to that of the start, which is empty. */
   #whole(content: ReplyBlock): string {
-    const opened = this.close() + this.#enter('whole', content);
-    const signed =
-      content.type === 'thinking' ? this.#delta({ type: 'signature_delta', signature: content.signature }) : '';
+    const isSigned = content.type === 'thinking';
+    const opened = this.close() + this.#enter('whole', isSigned ? { ...content, signature: '' } : content);
+    const signed = isSigned ? this.#delta({ type: 'signature_delta', signature: content.signature }) : '';
     return opened + signed + this.close();
   }
 }

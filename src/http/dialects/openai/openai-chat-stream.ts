@@ -10,7 +10,7 @@ import { openaiUsage } from './openai-chat-reply.ts';
 /**
  * Writes `chat.completion.chunk` objects (https://platform.openai.com/docs/api-reference/chat-streaming, read 2026-11-22). The counts come
  * in a chunk of their own if the client asked for them. What the answer cost is in that chunk, or else in the one with the finish reason.
- * An error is an event with `error` and the finish reason `error`, as OpenRouter sends it.
+ * An error is an event with the finish reason `error`, as OpenRouter sends it. Its first field is `error`: go-openai looks for it there only.
  */
 export function openaiStream(
   { id, created, model, includeUsage }: StreamAbout,
@@ -57,7 +57,7 @@ export function openaiStream(
 
     error: (error) =>
       dataEvent(
-        `${head},${JSON.stringify(openaiError(error)).slice(1, -1)},"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"error"}]}`,
+        `${JSON.stringify(openaiError(error)).slice(0, -1)},${head.slice(1)},"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"error"}]}`,
       ),
   };
 }
