@@ -6909,7 +6909,7 @@ export interface operations {
         project?: string;
         /** @description count only this key */
         key?: string;
-        /** @description begin here (default: 30 days before the end, 7 by the hour) */
+        /** @description begin here (default: 30 days before the end, 7 for hours) */
         from?: string | number;
         /** @description end before this time (default: now) */
         to?: string | number;

@@ -17,7 +17,7 @@ export const usageAction = action({
       'count only what this project paid (default: every project)',
     ),
     key: option('<id>', shortText.optional()).describe('count only this key'),
-    from: option('<time>', pastMoment.optional()).describe('begin here (default: 30 days before the end, 7 by the hour)'),
+    from: option('<time>', pastMoment.optional()).describe('begin here (default: 30 days before the end, 7 for hours)'),
     to: option('<time>', pastMoment.optional()).describe('end before this time (default: now)'),
     groupBy: option('<names>', nameList.pipe(z.array(z.enum(spendGroups))).optional()).describe(
       'add up by some of day,hour,model,project,key,channel,type (default: day,model,key of one project, day of all)',
