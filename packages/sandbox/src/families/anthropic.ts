@@ -62,7 +62,7 @@ export const anthropic: Family = async (call) => {
 };
 
 /** A signature belongs to its text, so that a changed text is noticed when it comes back. */
-const signatureOf = (thoughts: string) => `sig_${hashOf(thoughts)}`;
+const signatureOf = (thoughts: string) => `c2ln${hashOf(thoughts)}`;
 
 const stopOf = (finish: ChatAnswered['finish'], stop: string | undefined) => ({
   stop_reason: stop === undefined ? reasonOf[finish] : 'stop_sequence',
