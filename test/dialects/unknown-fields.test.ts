@@ -78,3 +78,23 @@ describe.each(dialectNames)('unknown fields of a client of %s', (dialect) => {
     expect(textAt(JSON.parse(first.text) as JsonObject, 'tollgate', 'warning')).toContain('never_heard_of');
   });
 });
+
+/** OpenAI's documents write `web_search_options: {}` to search with the defaults: an answer without a search must not pass for one with it. */
+describe.each(familyNames)('a search that an empty object turns on at %s', (family) => {
+  it.each(['web_search_options', 'search_parameters'])('is left out by name (%s)', async (field) => {
+    const { gateway, apiKey } = scene;
+    const client = dialects['chat completions'];
+    const ask = { model: families[family], prompt: `search ${family} ${field}`, isStream: false };
+    const ignoredWith = async (value: unknown) => {
+      const response = await fetch(`${gateway.baseUrl}${client.path(ask)}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...client.body(ask), [field]: value }),
+      });
+      await response.text();
+      return { status: response.status, ignored: response.headers.get('x-tollgate-ignored') };
+    };
+    expect(await ignoredWith({})).toEqual({ status: 200, ignored: field });
+    expect(await ignoredWith(null)).toEqual({ status: 200, ignored: null });
+  });
+});

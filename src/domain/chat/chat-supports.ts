@@ -4,11 +4,11 @@ import type { UpstreamMapping } from '../catalog/catalog.ts';
 import { isDataUri, listImages, withoutUnsent, type ChatRequest, type VendorApi } from './chat.ts';
 import { GatewayError } from '../errors.ts';
 import { listDocuments, plainDocuments, refusedDocument, type DocumentSupports } from './documents.ts';
-import type { JsonValue } from '../json.ts';
+import { isObject, type JsonValue } from '../json.ts';
 import { optionalParameters, usedParameters, type OptionalParameter } from './optional-parameters.ts';
 import { fromThinkingConfig, isEffort } from './reasoning.ts';
 import { asksForThoughts, type ThoughtKind } from './thoughts.ts';
-import { leftOutSilently, neverLeftOut, passThroughDefault, inertFields } from './pass-through.ts';
+import { leftOutSilently, neverLeftOut, onWhenEmpty, passThroughDefault, inertFields } from './pass-through.ts';
 import { asTakenBy, cannotForce, type VendorRules } from './vendor-rules.ts';
 
 /** The parts of a chat request that one provider family supports, beyond messages, tools and the usual parameters. */
@@ -183,10 +183,7 @@ export function carriedBy(
 }
 
 /** A tolerant request without the parameters that its family lacks. They change how an answer is drawn, not what it is about. */
-function withoutUnable(
-  supports: ChatSupports,
-  request: ChatRequest,
-): { request: ChatRequest; leftOut: OptionalParameter[] } {
+function withoutUnable(supports: ChatSupports, request: ChatRequest) {
   const leftOut = lackedParameters(supports, request);
   return {
     request: { ...request, ...Object.fromEntries(leftOut.map((name) => [optionalParameters[name].member, undefined])) },
@@ -222,7 +219,7 @@ function refusalOf(
 }
 
 const isWithoutEffect = (field: string, value: JsonValue): boolean =>
-  leftOutSilently.includes(field) || asksForNothing(value);
+  leftOutSilently.includes(field) || (asksForNothing(value) && !(onWhenEmpty.includes(field) && isObject(value)));
 
 const withoutVendorFields = (request: ChatRequest): ChatRequest => ({
   ...request,

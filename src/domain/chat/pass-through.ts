@@ -21,6 +21,9 @@ export const inertFields: readonly string[] = ['prompt_cache_key', 'metadata'];
 /** Fields that do not change the answer, so that a client is not told when its tolerant request loses them. */
 export const leftOutSilently: readonly string[] = [...inertFields, 'prompt_cache_retention', 'prompt_cache_options'];
 
+/** Fields that turn a search on by standing there, also as `{}`, so a client is told that it loses one. */
+export const onWhenEmpty: readonly string[] = ['web_search_options', 'search_parameters'];
+
 /**
  * Further fields that would silently change the price or the meaning of the answer if a tolerant request lost them. A family that is not sent
  * them refuses the request; the value ends the sentence of that refusal.
