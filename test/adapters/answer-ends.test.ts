@@ -55,12 +55,12 @@ const meanings = {
       'max_output_tokens',
     ],
     anthropic: ['max_tokens', 'MAX_TOKENS', 'model_context_window_exceeded', 'length'],
-    gemini: ['MAX_TOKENS', 'max_tokens', 'LENGTH'],
+    gemini: ['MAX_TOKENS', 'max_tokens', 'LENGTH', 'CONTINUATION'],
   },
   content_filter: {
     openai: ['content_filter', 'content-filter', 'CONTENT_FILTER', 'SAFETY', 'sensitive', 'RECITATION'],
     anthropic: ['refusal', 'REFUSAL', 'content_filter'],
-    gemini: ['SAFETY', 'safety', 'RECITATION', 'PROHIBITED_CONTENT', 'SPII', 'BLOCKLIST'],
+    gemini: ['SAFETY', 'safety', 'RECITATION', 'PROHIBITED_CONTENT', 'SPII', 'BLOCKLIST', 'MODEL_ARMOR', 'ESCALATION'],
   },
   failure: {
     openai: [
@@ -75,7 +75,15 @@ const meanings = {
       'MALFORMED_FUNCTION_CALL',
     ],
     anthropic: ['network_error', 'abort', 'MALFORMED_FUNCTION_CALL'],
-    gemini: ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'MALFORMED_RESPONSE', 'TOO_MANY_TOOL_CALLS', 'abort'],
+    gemini: [
+      'MALFORMED_FUNCTION_CALL',
+      'UNEXPECTED_TOOL_CALL',
+      'MALFORMED_RESPONSE',
+      'TOO_MANY_TOOL_CALLS',
+      'MISSING_THOUGHT_SIGNATURE',
+      'PUP_LIMITED_DISABLED',
+      'abort',
+    ],
   },
 };
 

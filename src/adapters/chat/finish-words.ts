@@ -61,7 +61,7 @@ export const anthropicFinishWords: FinishTable = {
   refusal: 'content_filter',
 };
 
-/** https://ai.google.dev/api/generate-content, FinishReason, read on 2026-11-26. */
+/** FinishReason of `google-genai` 3.6.1, read on 2026-11-27. What is malformed is among the common words. */
 export const geminiFinishWords: FinishTable = {
   stop: 'stop',
   max_tokens: 'length',
@@ -73,9 +73,8 @@ export const geminiFinishWords: FinishTable = {
   image_safety: 'content_filter',
   image_prohibited_content: 'content_filter',
   image_recitation: 'content_filter',
-  malformed_function_call: 'malformed',
-  malformed_response: 'malformed',
-  unexpected_tool_call: 'malformed',
-  too_many_tool_calls: 'malformed',
-  missing_thought_signature: 'malformed',
+  model_armor: 'content_filter',
+  escalation: 'content_filter',
+  continuation: 'length',
+  pup_limited_disabled: 'failed',
 };
