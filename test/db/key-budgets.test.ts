@@ -2,7 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { adjustCredits } from '../../src/services/ledger/adjust-credits.ts';
 import type { ChatLedger } from '../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
+import { writeCheckpoint } from '../../src/db/ledger/checkpoints.ts';
 import type { Ledger } from '../../src/db/ledger/ledger.ts';
+import { verifyLedger } from '../../src/db/ledger/verify-ledger.ts';
 import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
@@ -160,6 +162,18 @@ describe('the counters of a key', () => {
     await chatLedgers[0]!.end(settledEnd(after, 2));
     await ledgers[0]!.finishTask(taskEnd(taskId, 'canceled'));
     expect(await countersOf(book)).toMatchObject({ spent: 3, daySpent: 3, dayReserved: 0 });
+  });
+
+  it('are verified since a checkpoint that is written while the clock is set back over midnight', async () => {
+    const book = await openBook(db, { credits: 100 });
+    await writeCheckpoint(db, 0);
+    expect(await chat(book, 5)).toBe('admitted');
+    await passDays(db, -1);
+    const after = anAdmission(book, { credits: 6 });
+    await chatLedgers[0]!.admit(after);
+    await chatLedgers[0]!.end(settledEnd(after, 2));
+    await writeCheckpoint(db, 0);
+    expect(await verifyLedger(db, 60, { full: false })).toMatchObject({ ok: true });
   });
 
   it('are right for two keys of one batch, of which one was last used on an earlier day', async () => {
