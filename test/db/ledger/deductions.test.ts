@@ -4,6 +4,7 @@ import { updateProjectSettings } from '../../../src/db/projects/project-settings
 import { addCredits } from '../../../src/services/ledger/add-credits.ts';
 import type { ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../../src/db/database.ts';
+import { findFunds } from '../../../src/db/ledger/funds.ts';
 import type { Ledger } from '../../../src/db/ledger/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import {
@@ -99,6 +100,12 @@ describe('a deduction', () => {
 });
 
 describe('an overdraft', () => {
+  it('leaves the funds of the largest balance readable', async () => {
+    const book = await openBook(db, { credits: Number.MAX_SAFE_INTEGER });
+    await setOverdraft(book.projectId, 5_000_000);
+    expect(await findFunds(db, book)).toEqual({ balance: Number.MAX_SAFE_INTEGER, budgetLeft: null });
+  });
+
   it('is used to the credit by parallel chats and tasks of two processes', async () => {
     const book = await openBook(db, { credits: 7 });
     await setOverdraft(book.projectId, 50);
