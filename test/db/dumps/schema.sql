@@ -3625,8 +3625,9 @@ begin
   select id, through_entry_id, (covers_until at time zone 'UTC')::date into earlier, since, earlier_day from ledger_checkpoint order by id desc limit 1;
   since := coalesce(since, 0);
   select max(id) into through from ledger_entry where created_at <= until;
+  if through is null or day < earlier_day then return null; end if;
   through := least(through, (select min(id) - 1 from ledger_entry where id > since and began_at >= (day + 1)::timestamp at time zone 'UTC'));
-  if through is null or through <= since or day < earlier_day then return null; end if;
+  if through <= since then return null; end if;
   insert into ledger_checkpoint (through_entry_id, covers_until) values (through, until) returning id into made;
   insert into ledger_checkpoint_account (checkpoint_id, project_id, credits, deducted)
   select made, project_id, sum(credits), sum(deducted) from (

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database, Statements } from '../../../src/db/database.ts';
+import { writeCheckpoint } from '../../../src/db/ledger/checkpoints.ts';
 import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { admitted, attemptEndedOk, newTask, openBook, openLedger, rowsOf, run, taskEnd } from '../books.ts';
+import { admitted, attemptEndedOk, newTask, openBook, openLedger, passDays, rowsOf, run, taskEnd } from '../books.ts';
 import { anAdmission, openChatLedger, refundFacts, settledEnd } from '../chat-books.ts';
 
 /** A consistent ledger with a held, a settled, a refunded and a rejected task. */
@@ -208,6 +209,13 @@ describe('verifyLedger', () => {
       for (const change of unlocked('update ledger_entry set delivered_tokens = null, output_tokens = null'))
         await run(db, change);
       expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
+    });
+  });
+
+  it('has no first checkpoint of entries that are all younger than its lag, whatever day they began on', async () => {
+    await inVain(async (db) => {
+      await passDays(db, -1);
+      expect(await writeCheckpoint(db, 0)).toBeNull();
     });
   });
 

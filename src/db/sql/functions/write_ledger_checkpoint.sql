@@ -1,6 +1,7 @@
 -- Writes a checkpoint: the sums of the last checkpoint plus the ledger entries since. Returns its id, or null if there are no
 -- new entries. Keeps the last p_kept checkpoints.
--- Its sums stand for one day and month, so while the clock is set back across midnight, what began on the later day waits for the clock.
+-- The sums of its keys are those of one day and month. So while the clock is set back across midnight, entries of requests that began on the later
+-- day, and all entries after them, wait for a later checkpoint.
 create or replace function write_ledger_checkpoint(p_lag_seconds float8, p_kept int) returns bigint
 language plpgsql
 as $$
@@ -21,8 +22,9 @@ begin
   select id, through_entry_id, (covers_until at time zone 'UTC')::date into earlier, since, earlier_day from ledger_checkpoint order by id desc limit 1;
   since := coalesce(since, 0);
   select max(id) into through from ledger_entry where created_at <= until;
+  if through is null or day < earlier_day then return null; end if;
   through := least(through, (select min(id) - 1 from ledger_entry where id > since and began_at >= (day + 1)::timestamp at time zone 'UTC'));
-  if through is null or through <= since or day < earlier_day then return null; end if;
+  if through <= since then return null; end if;
   insert into ledger_checkpoint (through_entry_id, covers_until) values (through, until) returning id into made;
   insert into ledger_checkpoint_account (checkpoint_id, project_id, credits, deducted)
   select made, project_id, sum(credits), sum(deducted) from (
