@@ -151,7 +151,7 @@ function toThinking(request: UpstreamChat): JsonObject | undefined {
     const thinkingLevel = level === 'MINIMAL' && traits.thinking_off === 'never' ? 'LOW' : level;
     return { thinkingLevel, includeThoughts };
   }
-  if (effort === 'none') return { thinkingBudget: traits.thinking_off === 'never' ? leastUnstoppable : 0 };
+  if (effort === 'none') return { thinkingBudget: traits.thinking_off === 'never' ? proBudgetMin : 0 };
   const requestedBudget = thinking?.budgetTokens;
   const budget =
     requestedBudget === undefined ? thinkingBudget(effort, maxTokens, budgetMin) : Math.min(requestedBudget, maxTokens);
@@ -170,16 +170,14 @@ const levels = {
 } satisfies Record<Effort, string>;
 /** The least budget of Gemini 2.5 Flash-Lite. The other models take less. */
 const budgetMin = 512;
-/** That of Gemini 2.5 Pro, which refuses 0. */
-const leastUnstoppable = 128;
+/** The least budget of Gemini 2.5 Pro, which always thinks. */
+const proBudgetMin = 128;
 
-/** A model that always thinks says so to a client that wants no thoughts, unless it says it in Gemini's own words. */
+/** What a client that wants no thoughts is told of a model that always thinks. Gemini's own words are sent as they are. */
 function warningsOf(request: UpstreamChat): string[] {
-  if (request.traits?.thinking_off !== 'never' || request.gemini?.thinkingConfig || wantedEffort(request) !== 'none')
-    return [];
-  return [
-    alwaysThinks(request.traits.thinking === 'budget' ? `${leastUnstoppable} tokens of thoughts` : 'the effort low'),
-  ];
+  const sent = request.gemini?.thinkingConfig ? undefined : toThinking(request);
+  if (!sent || request.traits?.thinking_off !== 'never' || wantedEffort(request) !== 'none') return [];
+  return [alwaysThinks(sent.thinkingLevel ? 'the effort low' : `${proBudgetMin} tokens of thoughts`)];
 }
 
 function toContents(messages: ChatMessage[], traits: UpstreamChat['traits']): RequestBody[] {

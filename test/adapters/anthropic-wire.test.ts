@@ -353,6 +353,7 @@ describe('a chat for Anthropic', () => {
       'This model always thinks. It was asked for the effort low.',
     ]);
     expect(warningsOf({ ...newest('between_tools'), ...off })).toEqual([]);
+    expect(warningsOf({ traits: { thinking: 'budget', thinking_off: 'never' }, ...off })).toEqual([]);
     expect(warningsOf({ ...newest('never'), extra: { reasoning_effort: 'low' } })).toEqual([]);
   });
 

@@ -318,6 +318,7 @@ describe('the Gemini chat adapter on the wire', () => {
       ['This model always thinks. It was asked for 128 tokens of thoughts.'],
     ],
     ['a model that can be told not to think', { traits: { thinking: 'budget' } }, { thinkingBudget: 0 }, []],
+    ['a model of whose thinking the catalog says nothing else', { traits: { thinking_off: 'never' } }, undefined, []],
     [
       "a client of Gemini's own words, which are sent as they are",
       { traits: { thinking: 'adaptive', thinking_off: 'never' }, gemini: { thinkingConfig: { thinkingBudget: 0 } } },

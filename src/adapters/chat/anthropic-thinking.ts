@@ -133,7 +133,7 @@ export function anthropicWarnings(request: UpstreamChat): string[] {
   const isLimited = sent.temperature !== undefined && sent.temperature !== request.temperature;
   const isUnstoppable = request.traits?.thinking_off === 'never' && wantedEffort(request) === 'none';
   return [
-    ...(isUnstoppable ? [alwaysThinks(`the effort ${effort}`)] : []),
+    ...(isUnstoppable && effort !== undefined ? [alwaysThinks(`the effort ${effort}`)] : []),
     ...(dropped === null ? [] : [dropped]),
     ...(isLimited ? [`temperature was sent as ${temperatureMax}, the highest that this model takes.`] : []),
   ];

@@ -7,12 +7,12 @@ export type Effort = (typeof efforts)[number];
 
 export const isEffort = (value: JsonValue | undefined): value is Effort => efforts.some((effort) => effort === value);
 
-/** The effort that the client asks for, in either of its two words for none. Its own words may be no effort at all. */
+/** The effort that the client asks for: `none` also where it switches thoughts off. It may be a word that is no `Effort`. */
 export const wantedEffort = ({ thinking, extra }: Pick<ChatRequest, 'thinking' | 'extra'>): JsonValue | undefined =>
   thinking?.mode === 'off' ? 'none' : extra.reasoning_effort;
 
-/** What a client is told that asks a model for no thoughts which has to think. */
-export const alwaysThinks = (sent: string): string => `This model always thinks. It was asked for ${sent}.`;
+/** The warning for a client that wants no thoughts from a model that always thinks. `instead` is what the model was asked for. */
+export const alwaysThinks = (instead: string): string => `This model always thinks. It was asked for ${instead}.`;
 
 /** The effort of `supported` that is nearest to the given one, the lower of two; undefined if none is known. */
 export function nearestEffort<Supported extends Effort>(
