@@ -5,7 +5,7 @@ import { readMetadata } from '../domain/tasks/task-options.ts';
 import { scopes } from '../domain/projects/scope.ts';
 import { toCidr } from '../platform/egress/public-address.ts';
 
-/** What an input's schema says where it has no rule of its own. Of a union the last branch takes the value, the others what stands for none. */
+/** The message of an input's schema that has none of its own. A union has that of its last branch: those before it take words that mean none. */
 export const inputMessage: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
   if (issue.code === 'invalid_union') return issue.errors.at(-1)?.[0]?.message;
@@ -18,6 +18,9 @@ export const inputMessage: z.core.$ZodErrorMap = (issue) => {
  * with the name of the input.
  */
 export const text = () => z.string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a text') });
+
+/** A text that is not empty, taken as it is, such as a path or a secret. A path may be longer than a name. */
+export const rawText = text().min(1, 'must not be empty');
 
 const NAME_MAX = 200;
 

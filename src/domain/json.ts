@@ -4,7 +4,7 @@ export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-/** The name in JSON and in the database of what is `camelCase` in our code. */
+/** `taskId` as `task_id`: the name of a column, of an input of the admin API, and of a field of Google's clients. */
 export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** Whether a value is an object of JSON, so neither null nor a list. */

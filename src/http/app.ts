@@ -1,7 +1,7 @@
-import { adminPrefix } from './admin/admin-prefix.ts';
 import Koa from 'koa';
 import type { Config } from '../config/load-config.ts';
 import { GatewayError, quoted } from '../domain/errors.ts';
+import { adminPrefix } from './admin/admin-prefix.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
 import { headerValues } from './request/credentials.ts';
 import { createBodyTurns } from './server/body-turns.ts';

@@ -24,7 +24,7 @@ import {
   VersionedEntry,
 } from '../schemas/catalog.ts';
 import { flag, group, option, readFrom, action } from '../define-action.ts';
-import { shortText, text } from '../input.ts';
+import { rawText, shortText } from '../input.ts';
 import { wholeListInput } from '../list-input.ts';
 import { planName } from '../plan-name.ts';
 import { oneLine, table, usd } from '../plain-text.ts';
@@ -49,9 +49,6 @@ export const catalogActions = group('the models on offer, with their prices', ()
   models: modelsAction,
   show,
 }));
-
-// A path may be longer than a name.
-const path = text().min(1, 'must not be empty');
 
 /** The text of a catalog, or of each of its files. */
 const content = readFrom(
@@ -159,8 +156,8 @@ const compare = action({
   summary:
     "compare the costs with LiteLLM's price list; exits 1 if one differs by more than 1 %, unless --write updates it",
   input: {
-    file: path.optional().describe('YAML file with the catalog, or a folder with several (default: CATALOG_FILE)'),
-    prices: option('<file>', path.describe('model_prices_and_context_window.json')),
+    file: rawText.optional().describe('YAML file with the catalog, or a folder with several (default: CATALOG_FILE)'),
+    prices: option('<file>', rawText.describe('model_prices_and_context_window.json')),
     write: flag().describe('set the costs that differ to the listed ones, each with its source and the day'),
   },
   route: { local: 'compares two files of this machine' },

@@ -6,7 +6,7 @@ import { OperatorError } from '../../services/operator-error.ts';
 import { creditValueOf } from '../../services/ledger/credit-value.ts';
 import { repriceFiles } from '../../services/catalog/reprice-files.ts';
 import { action, flag, option } from '../define-action.ts';
-import { intFrom, text } from '../input.ts';
+import { intFrom, rawText, text } from '../input.ts';
 import { table, usd } from '../plain-text.ts';
 import { RepricedCatalog } from '../schemas/catalog.ts';
 
@@ -22,7 +22,7 @@ const markup = text()
 export const repriceAction = action({
   summary: 'price a catalog from its costs: shows old and new prices, and writes them with --write',
   input: {
-    folder: text().min(1, 'must not be empty').describe('folder with the YAML files of a catalog, or one file'),
+    folder: rawText.describe('folder with the YAML files of a catalog, or one file'),
     markup: option('<number>', markup.describe('what a price is of its cost, such as 1.25')),
     minimum: option('<credits>', intFrom(1, priceMax).default(1)).describe('the lowest price of a request (1)'),
     creditValue: option('<micro-usd>', intFrom().optional()).describe(

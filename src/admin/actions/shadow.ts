@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ShadowPair } from '../action-deps.ts';
 import { action, option } from '../define-action.ts';
-import { text } from '../input.ts';
+import { rawText, text } from '../input.ts';
 import { table } from '../plain-text.ts';
 
 const answer = z.object({
@@ -34,10 +34,8 @@ export const shadowAction = action({
   summary: 'send the same requests to another gateway and to this one, and compare status, shape and price',
   input: {
     url: option('<url>', url).describe('address of the other gateway'),
-    key: option('<secret>', text().min(1, 'must not be empty')).describe(
-      'key that both gateways accept, as after an import',
-    ),
-    requests: option('<file>', text().min(1, 'must not be empty')).describe(
+    key: option('<secret>', rawText).describe('key that both gateways accept, as after an import'),
+    requests: option('<file>', rawText).describe(
       'a request on each line: {"method": "POST", "path": "/v1/chat/completions", "body": {…}}',
     ),
     here: option('<url>', url.optional()).describe(

@@ -183,7 +183,10 @@ export function carriedBy(
 }
 
 /** A tolerant request without the parameters that its family lacks. They change how an answer is drawn, not what it is about. */
-function withoutUnable(supports: ChatSupports, request: ChatRequest) {
+function withoutUnable(
+  supports: ChatSupports,
+  request: ChatRequest,
+): { request: ChatRequest; leftOut: OptionalParameter[] } {
   const leftOut = lackedParameters(supports, request);
   return {
     request: { ...request, ...Object.fromEntries(leftOut.map((name) => [optionalParameters[name].member, undefined])) },

@@ -21,7 +21,7 @@ export const inertFields: readonly string[] = ['prompt_cache_key', 'metadata'];
 /** Fields that do not change the answer, so that a client is not told when its tolerant request loses them. */
 export const leftOutSilently: readonly string[] = [...inertFields, 'prompt_cache_retention', 'prompt_cache_options'];
 
-/** Fields that turn a search on by standing there, also as `{}`, so a client is told that it loses one. */
+/** Fields with which `{}` asks for a search, so that a client whose request loses one is told so. */
 export const onWhenEmpty: readonly string[] = ['web_search_options', 'search_parameters'];
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../domain/errors.ts';
 import { anyJson } from '../request/validate.ts';
 
-/** A tool that the provider itself runs, or an item of such a tool, where it stands in the request. */
+/** What the provider itself runs, a tool or a compaction, or an item of such a tool, where it stands in the request. */
 export interface ProviderPart {
   path: string;
   /** Its type in the words of the vendor, such as `web_search`. */
@@ -36,13 +36,13 @@ export function leftOutTools(
   return found.map(named);
 }
 
-/** The names of earlier calls and results of such tools. Throws `unsupported_parameter` for a strict request. */
+/** The names of such parts that are no tools: earlier calls and results, and compactions. Throws `unsupported_parameter` for a strict request. */
 export function leftOutHistory(found: readonly ProviderPart[], { isStrict }: { isStrict: boolean }): string[] {
   const [first] = found;
   if (first && isStrict) {
     throw new GatewayError('unsupported_parameter', {
       param: first.param ?? `${first.path}.type`,
-      message: `${first.path}: ${shortened(first.kind)} is run by the provider, which is not offered here.`,
+      message: `${first.path}: ${shortened(first.kind)} belongs to what the provider runs itself, which is not offered here.`,
     });
   }
   return found.map(named);

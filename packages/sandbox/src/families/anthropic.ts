@@ -61,7 +61,7 @@ export const anthropic: Family = async (call) => {
   });
 };
 
-/** A signature belongs to its text, so that a changed text is noticed when it comes back. */
+/** A signature belongs to its text, so that a changed text is noticed when it comes back. It is base64, as Anthropic's. */
 const signatureOf = (thoughts: string) => `c2ln${hashOf(thoughts)}`;
 
 const stopOf = (finish: ChatAnswered['finish'], stop: string | undefined) => ({

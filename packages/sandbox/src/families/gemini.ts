@@ -179,7 +179,7 @@ function chat(call: FamilyCall): Reply {
   });
 }
 
-/** A signature belongs to its call, so that a changed call is noticed when it comes back. In base64, as which Google's Go client reads it. */
+/** A signature belongs to its call, so that a changed call is noticed when it comes back. It is base64, which Google's Go client decodes. */
 const signatureOf = (name: unknown, args: unknown) => `c2ln${hashOf(`${stringOf(name)} ${JSON.stringify(args)}`)}`;
 /** Of calls that are made together, only the first has a signature. */
 const toCallPart = ({ name, arguments: args }: ToolCalled, index: number): Fields => ({

@@ -127,13 +127,14 @@ function toRequest(
   };
 }
 
-/** The edits of the context without compactions, and where those stand. */
+/** The edits of the context without compactions, or null if no other is left, and where the compactions stand. */
 function withoutCompactions(management: ParsedBody['context_management']) {
   if (!isObject(management) || !Array.isArray(management.edits)) return { management, compactions: [] };
   const kinds = management.edits.map((edit) => Compaction.safeParse(edit).data?.type);
-  const edits = management.edits.filter((_, index) => kinds[index] === undefined);
   const compactions = kinds.flatMap((kind, n) => (kind ? [{ path: `context_management.edits.${n}`, kind }] : []));
-  return { management: edits.length === 0 && compactions.length > 0 ? null : { ...management, edits }, compactions };
+  if (compactions.length === 0) return { management, compactions };
+  const edits = management.edits.filter((_, index) => kinds[index] === undefined);
+  return { management: edits.length > 0 ? { ...management, edits } : null, compactions };
 }
 
 /** Whether the edits of the context drop nothing, as those that Claude Code asks for with every request. */
