@@ -10,41 +10,42 @@ export interface RouteTable {
   at(path: string): Route[];
 }
 
+/** A route with its path as the router has compiled it, and its chain. */
+interface Row {
+  route: Route;
+  layer: Router<AppState, AppExtra>['stack'][number];
+  answer: AppMiddleware;
+}
+
 /**
  * The routes, each behind the middlewares that `chainOf` gives it. Letter case and a slash at the end of a path count. A path without
  * parameters comes before those that have some, which are tried in the order of the table.
  *
- * A chain is put together once, and a path without parameters is found in a map. Such paths have a router of their own, because a router
- * compares all of its paths with that of a request: with one router the route of a poll is found in 4.5 µs instead of 3.1.
+ * The router compiles the paths and reads their parameters. Requests do not pass through it: it would try every path and put a chain
+ * together for each request, and short polls would be a sixth slower (docs/BENCHMARKS.md, record 60).
  */
 export function createRouteTable(
   routes: readonly Route[],
   chainOf: (route: Route) => readonly AppMiddleware[],
 ): RouteTable {
-  const options = { sensitive: true, strict: true };
-  const plain = new Router<AppState, AppExtra>(options);
-  const templates = new Router<AppState, AppExtra>(options);
-  const answers = new Map<string, Map<string, AppMiddleware>>();
-  const rows = new Map<unknown, Route>();
-  for (const route of routes) {
+  const router = new Router<AppState, AppExtra>({ sensitive: true, strict: true });
+  const rows = routes.map((route): Row => {
     const answer = compose<AppContext>([...chainOf(route)]) as AppMiddleware;
-    const router = hasParameters(route.path) ? templates : plain;
-    rows.set(router.register(route.path, [route.method], answer), route);
-    if (router === templates) continue;
-    const own = answers.get(route.path) ?? new Map<string, AppMiddleware>();
-    answers.set(route.path, own.set(route.method, answer));
-    if (route.method === 'GET') own.set('HEAD', answer);
-  }
-  const find = templates.routes() as AppMiddleware;
+    return { route, answer, layer: router.register(route.path, [route.method], answer) as Row['layer'] };
+  });
+  const templates = rows.filter(hasParameters);
+  const plainAt = Map.groupBy(rows, (row) => (hasParameters(row) ? null : row.route.path));
   return {
     serve(ctx, next) {
-      ctx.params = {};
-      const answer = answers.get(ctx.path)?.get(ctx.method) ?? find;
-      return answer(ctx, next);
+      const { path, method } = ctx;
+      const isFor = ({ layer }: Row): boolean => layer.methods.includes(method);
+      const row = plainAt.get(path)?.find(isFor) ?? templates.find((one) => isFor(one) && one.layer.match(path));
+      if (!row) return next();
+      ctx.params = row.layer.params(path, row.layer.captures(path));
+      return row.answer(ctx, next);
     },
-    at: (path) =>
-      [plain, templates].flatMap((router) => router.match(path, 'GET').path.flatMap((layer) => rows.get(layer) ?? [])),
+    at: (path) => rows.filter((row) => row.layer.match(path)).map(({ route }) => route),
   };
 }
 
-const hasParameters = (template: string): boolean => /[:*{\\]/.test(template);
+const hasParameters = ({ route }: Row): boolean => /[:*{\\]/.test(route.path);
