@@ -16,6 +16,7 @@ const accountCooldownSeconds = 8;
 beforeAll(async () => {
   [a, b] = await Promise.all([startChatUpstream(), startChatUpstream()]);
   gateway = await startGateway({
+    workers: 0,
     apis: 2,
     env: {
       ACCOUNT_REST_SECONDS: String(accountCooldownSeconds),

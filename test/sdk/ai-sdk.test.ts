@@ -9,7 +9,7 @@ import { requestsOf } from './request-log.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway({ env: { RATE_LIMIT_REST_SECONDS: '12' } });
+  gateway = await startGateway({ workers: 0, env: { RATE_LIMIT_REST_SECONDS: '12' } });
 });
 afterAll(() => gateway?.stop());
 

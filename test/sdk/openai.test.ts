@@ -20,7 +20,7 @@ import { weatherTool } from './weather-tool.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway({ env: { RATE_LIMIT_REST_SECONDS: '12' } });
+  gateway = await startGateway({ workers: 0, env: { RATE_LIMIT_REST_SECONDS: '12' } });
 });
 afterAll(() => gateway?.stop());
 
