@@ -260,10 +260,7 @@ const vendorPath = /^\/+(v1|v1beta|v1beta1)(?=\/)/;
  */
 const plainSlashes: AppMiddleware = (ctx, next) => {
   const { path } = ctx;
-  if (vendorPath.test(path)) {
-    const plain = path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
-    if (plain !== path) ctx.path = plain;
-  }
+  if (vendorPath.test(path)) ctx.path = path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
   return next();
 };
 

@@ -141,10 +141,7 @@ function walk(value: JsonValue, checkStrings: boolean): void {
   } else if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw invalid('A number is too large.');
   } else if (typeof value === 'object' && value !== null) {
-    if (Array.isArray(value)) {
-      for (const item of value) walk(item, checkStrings);
-      return;
-    }
+    if (Array.isArray(value)) return value.forEach((item) => walk(item, checkStrings));
     const keys = Object.keys(value);
     if (keys.length > FIELDS_MAX) throw invalid(`A JSON object may have at most ${FIELDS_MAX} fields.`);
     for (const key of keys) {
@@ -223,6 +220,7 @@ export function drainRequest(
       clearTimeout(timer);
       clearInterval(windows);
       clearImmediate(verdict);
+      clearImmediate(late);
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone).pause();
       // A connection that breaks after the listeners are removed still emits an error.
       request.on('error', () => undefined);
@@ -233,6 +231,7 @@ export function drainRequest(
       stretch += chunk.length;
       if (stretch >= stretchBytes) {
         stretch = 0;
+        clearImmediate(late);
         timer?.refresh();
       }
       try {
@@ -242,15 +241,17 @@ export function drainRequest(
       }
     };
     const onEnd = (): void => stop(resolve);
+    const onLate = (): void => stop(() => reject(new GatewayError('request_timeout')));
     const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client disconnected', { cause })));
     let timer: NodeJS.Timeout | undefined;
     let windows: NodeJS.Timeout | undefined;
     let verdict: NodeJS.Immediate | undefined;
+    let late: NodeJS.Immediate | undefined;
     if (request.destroyed) return onGone();
     // A short body has arrived as a whole by now and needs no limits.
     if (!request.complete) {
-      timer = setTimeout(() => stop(() => reject(new GatewayError('request_timeout'))), timeoutMs);
-      // After a pause of this process its timers fire before it reads what has arrived meanwhile, so the verdict waits for that.
+      // After a pause of this process its timers fire before it reads what has arrived meanwhile, so the verdicts wait for that.
+      timer = setTimeout(() => (late = setImmediate(onLate)), timeoutMs);
       windows = setInterval(() => {
         verdict = setImmediate(() => {
           if (windowBytes < BYTES_PER_SECOND_MIN * RATE_WINDOW_SECONDS) stop(() => reject(tooSlow()));
