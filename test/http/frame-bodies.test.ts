@@ -142,6 +142,28 @@ describe('a request body', () => {
     expect([answer.split('\r\n')[0], sent, errors]).toEqual(['HTTP/1.1 413 Payload Too Large', pieces, []]);
   });
 
+  it('that is refused is read to its end, though the process that reads it pauses', async () => {
+    const own = await startFrame({ routes });
+    const { hostname, port } = new URL(own.url);
+    const socket = connect(Number(port), hostname);
+    const errors: Error[] = [];
+    socket.on('error', (error) => errors.push(error)).resume();
+    const piece = 'a'.repeat(500_000);
+    const length = 20 * piece.length;
+    socket.write(
+      `POST /echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${piece}`,
+    );
+    await new Promise<void>((resolve) => socket.once('data', () => resolve()));
+    // Longer than the server waits for the next bytes, which are there when it wakes.
+    socket.write(piece);
+    for (const wakesAt = performance.now() + 1_200; performance.now() < wakesAt;);
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    for (let sent = 2; sent < 20; sent += 1) await new Promise<void>((resolve) => socket.write(piece, () => resolve()));
+    await closed;
+    await own.close({ drainSeconds: 0 });
+    expect([errors, socket.bytesWritten > length]).toEqual([[], true]);
+  });
+
   it('gets 503 while all bodies together fill the memory budget, which is freed when a client hangs up', async () => {
     const small = await startFrame({ routes, settings: { BODIES_BUFFERED_MAX_BYTES: '1000' } });
     const body = JSON.stringify({ text: 'x'.repeat(600) });
