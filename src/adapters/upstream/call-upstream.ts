@@ -114,6 +114,7 @@ function callOnce(
     };
     /** Ends the call before its answer is complete. */
     const stop = (why: string): void => {
+      if (ended) return;
       if (answer)
         end({ kind: 'answered', ...answer, body: { unreadable: isTimeout(why) ? 'timed_out' : 'cut_short' } });
       else if (controller) end({ kind: 'interrupted', detail: why });
@@ -121,7 +122,8 @@ function callOnce(
       controller?.abort(new Error(why));
     };
     const onAbort = () => stop('ended by the caller');
-    const timer = setTimeout(() => stop('timeout'), call.timeoutMs ?? timeouts.totalMs);
+    // After a pause of this process its timers fire before it reads an answer that has arrived meanwhile, and that was paid for.
+    const timer = setTimeout(() => setImmediate(stop, 'timeout'), call.timeoutMs ?? timeouts.totalMs);
     if (call.signal?.aborted) return onAbort();
     call.signal?.addEventListener('abort', onAbort, { once: true });
 

@@ -257,6 +257,15 @@ describe('one upstream call', () => {
     expect(await call({ signal: controller.signal })).toMatchObject({ kind: 'interrupted' });
   });
 
+  it('reads an answer that arrived in time, though this process paused until after its limit', async () => {
+    replies.answer((_request, response) => {
+      response.end(JSON.stringify({ id: 'a' }), () => {
+        for (const wakesAt = performance.now() + 800; performance.now() < wakesAt;);
+      });
+    });
+    expect(await call({ timeoutMs: 700 })).toMatchObject({ kind: 'answered', body: { json: { id: 'a' } } });
+  });
+
   it('ends a slow body that never idles', async () => {
     const passLimit = holdTimer(60_001);
     replies.answer((_request, response) => {
