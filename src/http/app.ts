@@ -259,8 +259,7 @@ const vendorPath = /^\/+(v1|v1beta|v1beta1)(?=\/)/;
  * a slash and a path that begins with one. On all other paths slashes count.
  */
 const plainSlashes: AppMiddleware = (ctx, next) => {
-  const { path } = ctx;
-  if (vendorPath.test(path)) ctx.path = path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
+  if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
   return next();
 };
 

@@ -34,7 +34,10 @@ export function createRouteTable(
     return { route, answer, layer: router.register(route.path, [route.method], answer) as Row['layer'] };
   });
   const templates = rows.filter(hasParameters);
-  const plainAt = Map.groupBy(rows, (row) => (hasParameters(row) ? null : row.route.path));
+  const plainAt = Map.groupBy(
+    rows.filter((row) => !hasParameters(row)),
+    ({ route }) => route.path,
+  );
   return {
     serve(ctx, next) {
       const { path, method } = ctx;

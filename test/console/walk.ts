@@ -6,7 +6,7 @@ import { projectFolder } from '../support/program.ts';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Where the pictures of every page are kept for people, who ask for them: they take a tenth of the time. */
+/** Where the pictures of every page are kept for people. Tests need none, so they are taken only with `KEEP_PICTURES`. */
 const screenshots = process.env['KEEP_PICTURES'] ? join(projectFolder, 'console', 'screenshots') : null;
 
 export const sizes = {
@@ -17,7 +17,7 @@ export const sizes = {
 };
 
 /**
- * Shows the open page, or its open dialog, at desktop and phone width and at 200 %, light and dark: keeps a picture of each, and returns what is
+ * Shows the open page, or its open dialog, at desktop and phone width and at 200 %, light and dark: keeps a picture of each for people who ask for them, and returns what is
  * wrong with any of them: violations that axe finds, and content that is wider than its place.
  */
 export async function inspect(page: Page, name: string): Promise<string[]> {
@@ -69,12 +69,14 @@ const transitionsOver = `(async () => {
 })()`;
 
 /**
- * Small targets are a rule of WCAG 2.2 that axe leaves out by default. The dark pictures are there for the contrast. A zoom changes no color and
- * no text: it changes what scrolls, and a popover of a low window may cover a part of a target.
+ * Small targets are a rule of WCAG 2.2 that axe leaves out by default. A popover of a low window may cover a part of one. The dark form is
+ * there for the contrast, and a zoom changes no color.
  */
 const rulesOf = (size: string, colorScheme: 'light' | 'dark'): object => {
-  if (size === 'zoomed') return { runOnly: ['scrollable-region-focusable'] };
-  return colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : { rules: { 'target-size': { enabled: true } } };
+  const isZoomed = size === 'zoomed';
+  return colorScheme === 'dark'
+    ? { runOnly: ['color-contrast'] }
+    : { rules: { 'target-size': { enabled: !isZoomed }, 'color-contrast': { enabled: !isZoomed } } };
 };
 
 /** The policy of the page allows no script of ours, so the debugger adds it. */

@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher } from 'undici';
 import { connectorSkippingContinue } from '../../platform/egress/skip-continue.ts';
+import { SilenceTimer } from '../../platform/silence-timer.ts';
 import type { Upstream } from '../channel.ts';
 import {
   addressOf,
@@ -108,13 +109,12 @@ function callOnce(
     const end = (outcome: CallOutcome): void => {
       if (ended) return;
       ended = true;
-      clearTimeout(timer);
+      limit.stop();
       call.signal?.removeEventListener('abort', onAbort);
       resolve(outcome);
     };
     /** Ends the call before its answer is complete. */
     const stop = (why: string): void => {
-      if (ended) return;
       if (answer)
         end({ kind: 'answered', ...answer, body: { unreadable: isTimeout(why) ? 'timed_out' : 'cut_short' } });
       else if (controller) end({ kind: 'interrupted', detail: why });
@@ -122,8 +122,8 @@ function callOnce(
       controller?.abort(new Error(why));
     };
     const onAbort = () => stop('ended by the caller');
-    // After a pause of this process its timers fire before it reads an answer that has arrived meanwhile, and that was paid for.
-    const timer = setTimeout(() => setImmediate(stop, 'timeout'), call.timeoutMs ?? timeouts.totalMs);
+    const limit = new SilenceTimer(() => stop('timeout'));
+    limit.start(call.timeoutMs ?? timeouts.totalMs);
     if (call.signal?.aborted) return onAbort();
     call.signal?.addEventListener('abort', onAbort, { once: true });
 

@@ -4,6 +4,7 @@ import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import type { Share } from '../../platform/fair-budget.ts';
+import { SilenceTimer } from '../../platform/silence-timer.ts';
 import type { AppContext } from '../context.ts';
 import { contentCodingOf, unpack, type ContentCoding } from './content-coding.ts';
 import { createJsonCounter } from './count-json.ts';
@@ -140,14 +141,14 @@ function walk(value: JsonValue, checkStrings: boolean): void {
     if (checkStrings) demandStorable(value);
   } else if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw invalid('A number is too large.');
+  } else if (Array.isArray(value)) {
+    for (const item of value) walk(item, checkStrings);
   } else if (typeof value === 'object' && value !== null) {
-    if (Array.isArray(value)) return value.forEach((item) => walk(item, checkStrings));
     const keys = Object.keys(value);
     if (keys.length > FIELDS_MAX) throw invalid(`A JSON object may have at most ${FIELDS_MAX} fields.`);
     for (const key of keys) {
-      if (key === FORBIDDEN_KEY) {
+      if (key === FORBIDDEN_KEY)
         throw new GatewayError('invalid_json', { message: `The key ${key} is not accepted.`, param: key });
-      }
       if (checkStrings) demandStorable(key);
       const member = value[key];
       if (member !== undefined) walk(member, checkStrings);
@@ -157,9 +158,8 @@ function walk(value: JsonValue, checkStrings: boolean): void {
 
 /** Throws `invalid_json`. PostgreSQL stores neither (22021, 22P05), and a lone surrogate cannot be sent upstream as UTF-8. */
 export function demandStorable(text: string): void {
-  if (text.includes('\0') || !text.isWellFormed()) {
+  if (text.includes('\0') || !text.isWellFormed())
     throw invalid('Strings must not contain NUL characters or lone surrogates.');
-  }
 }
 
 function demandJsonType(request: IncomingMessage): void {
@@ -217,10 +217,8 @@ export function drainRequest(
     let windowBytes = 0;
     let stretch = 0;
     const stop = (settle: () => void): void => {
-      clearTimeout(timer);
-      clearInterval(windows);
-      clearImmediate(verdict);
-      clearImmediate(late);
+      limit.stop();
+      pace.stop();
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone).pause();
       // A connection that breaks after the listeners are removed still emits an error.
       request.on('error', () => undefined);
@@ -231,8 +229,7 @@ export function drainRequest(
       stretch += chunk.length;
       if (stretch >= stretchBytes) {
         stretch = 0;
-        clearImmediate(late);
-        timer?.refresh();
+        limit.heard();
       }
       try {
         take(chunk);
@@ -241,23 +238,18 @@ export function drainRequest(
       }
     };
     const onEnd = (): void => stop(resolve);
-    const onLate = (): void => stop(() => reject(new GatewayError('request_timeout')));
     const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client disconnected', { cause })));
-    let timer: NodeJS.Timeout | undefined;
-    let windows: NodeJS.Timeout | undefined;
-    let verdict: NodeJS.Immediate | undefined;
-    let late: NodeJS.Immediate | undefined;
+    const limit = new SilenceTimer(() => stop(() => reject(new GatewayError('request_timeout'))));
+    const pace = new SilenceTimer(() => {
+      if (windowBytes < BYTES_PER_SECOND_MIN * RATE_WINDOW_SECONDS) return stop(() => reject(tooSlow()));
+      windowBytes = 0;
+      pace.start(RATE_WINDOW_SECONDS * 1_000);
+    });
     if (request.destroyed) return onGone();
     // A short body has arrived as a whole by now and needs no limits.
     if (!request.complete) {
-      // After a pause of this process its timers fire before it reads what has arrived meanwhile, so the verdicts wait for that.
-      timer = setTimeout(() => (late = setImmediate(onLate)), timeoutMs);
-      windows = setInterval(() => {
-        verdict = setImmediate(() => {
-          if (windowBytes < BYTES_PER_SECOND_MIN * RATE_WINDOW_SECONDS) stop(() => reject(tooSlow()));
-          windowBytes = 0;
-        });
-      }, RATE_WINDOW_SECONDS * 1_000);
+      limit.start(timeoutMs);
+      pace.start(RATE_WINDOW_SECONDS * 1_000);
     }
     request.on('end', onEnd).on('error', onGone).on('close', onGone).on('data', onData).resume();
   });
