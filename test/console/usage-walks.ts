@@ -93,6 +93,24 @@ export const usageWalks: readonly Walk[] = [
     },
   },
   {
+    promise: 'says that a thing of an address does not exist, under a heading and without an offer to look again',
+    async walk({ gateway, browser, token }) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      page.setDefaultTimeout(60_000);
+      await page.goto(`${gateway.baseUrl}/console/overview#token=${token}`);
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+      for (const address of ['tasks', 'requests', 'models', 'plans', 'channels', 'projects', 'keys']) {
+        await page.goto(`${gateway.baseUrl}/console/${address}/none-of-this-name`);
+        await page.getByRole('alert').or(page.getByText('There is no such channel')).first().waitFor();
+        const headings = await page.getByRole('heading', { level: 1 }).count();
+        const offers = await page.getByRole('button', { name: 'Try again' }).count();
+        expect({ address, headings, offers }).toEqual({ address, headings: 1, offers: 0 });
+      }
+      await context.close();
+    },
+  },
+  {
     promise: 'says that the console loads while its scripts are on their way',
     async walk({ visit, gateway, browser }) {
       const context = await browser.newContext();

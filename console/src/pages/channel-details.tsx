@@ -8,7 +8,7 @@ import { useMay } from '../api/session.ts';
 import type { Channel, HistoryPoint } from '../api/admin-types.ts';
 import { number, percent } from '../ui/format.ts';
 import { PageLink } from '../ui/links.tsx';
-import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
+import { Empty, Loaded, LoadedPage, Loading, Page } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/values.tsx';
 import { limitsText } from './channel-limits.ts';
 import { Reason } from './channel-reason.tsx';
@@ -28,7 +28,7 @@ export default function ChannelDetails() {
   const { channelId } = useParams({ from: '/channels/$channelId' });
   const channels = useQuery({ ...channelsQuery, refetchInterval: 10_000 });
   return (
-    <Loaded of={channels}>
+    <LoadedPage title="Channel" of={channels}>
       {({ data }) => {
         const channel = data.find(({ channel_id, name }) => channel_id === channelId || name === channelId);
         return channel ? (
@@ -41,7 +41,7 @@ export default function ChannelDetails() {
           </Page>
         );
       }}
-    </Loaded>
+    </LoadedPage>
   );
 }
 

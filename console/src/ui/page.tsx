@@ -1,5 +1,6 @@
 import { Alert, Anchor, Button, Group, Loader, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
+import { ApiError } from '../api/request.ts';
 import { ReadAt } from './freshness.tsx';
 import { AlertIcon, RefreshIcon } from './icons.tsx';
 
@@ -97,11 +98,30 @@ interface Loadable<T> {
   refetch: () => unknown;
 }
 
-/** Shows a query: that it loads, its error with a way to try again, or its data. */
+/** Shows a query: that it loads, its error, with a way to try again unless there is no such thing, or its data. */
 export function Loaded<T>({ of, children }: { of: Loadable<T>; children: (data: T) => ReactNode }) {
   if (of.data !== undefined) return <>{children(of.data)}</>;
+  if (of.error instanceof ApiError && of.error.status === 404) return <ErrorAlert error={of.error} />;
   if (of.error) return <ErrorAlert error={of.error} retry={() => void of.refetch()} />;
   return <Loading />;
+}
+
+/** A page that takes its title from its data. Until there are any it has `title`. */
+export function LoadedPage<T>({
+  title,
+  of,
+  children,
+}: {
+  title: string;
+  of: Loadable<T>;
+  children: (data: T) => ReactNode;
+}) {
+  if (of.data !== undefined) return <>{children(of.data)}</>;
+  return (
+    <Page title={title}>
+      <Loaded of={of}>{children}</Loaded>
+    </Page>
+  );
 }
 
 export function ExternalLink({ href, children }: { href: string; children: ReactNode }) {

@@ -11,7 +11,7 @@ const summarizedMaxDays = 366;
 const hourlyMaxDays = 7;
 const halfHourSeconds = 1_800;
 
-/** The range of a report of usage, in unix seconds. What is not given makes it the last 30 days. Throws `invalid_value`. */
+/** The range of a report of usage, in unix seconds. What is not given makes it the last 30 days. Throws `invalid_value`, without a time: operators write dates. */
 export function usageRange(
   range: { from?: number | undefined; to?: number | undefined },
   nowMs: number,
@@ -19,9 +19,9 @@ export function usageRange(
 ): { from: number; to: number } {
   const to = range.to ?? Math.floor(nowMs / 1_000) + 1;
   const from = range.from ?? Math.max(0, to - Math.min(usualDays, maxDays) * daySeconds);
-  if (from >= to) throw invalid(`from: ${from} is not earlier than to, which is ${to}.`);
+  if (from >= to) throw invalid('from: the range must begin before it ends. Give a `from` that is earlier than `to`.');
   if (to - from > maxDays * daySeconds) {
-    throw invalid(`from: the range to ${to} is longer than ${maxDays} days. Ask for it in parts.`);
+    throw invalid(`from: the range is longer than ${maxDays} days. Ask for it in parts.`);
   }
   return { from, to };
 }

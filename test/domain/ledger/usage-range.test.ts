@@ -22,4 +22,9 @@ describe('the range of usage for operators', () => {
     expect(() => rangeOf(days, groups, timeZone)).not.toThrow();
     expect(() => rangeOf(days + 2, groups, timeZone)).toThrow(/longer than \d+ days/);
   });
+
+  // A client wrote unix seconds and an operator a date, so that neither is shown what it did not write.
+  it('tells a range that ends before it begins in words, without its times', () => {
+    expect(() => rangeOf(-2, ['day'])).toThrow(/^from: the range must begin before it ends\.[^\d]*$/);
+  });
 });

@@ -8,7 +8,7 @@ import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.ts
 import { entryKinds } from '../../ui/entry-kinds.ts';
 import { cost, credits, creditsCell, milliseconds, number, time, words } from '../../ui/format.ts';
 import { KeyLink, PageLink, ResourceLink, ResourceLinks } from '../../ui/links.tsx';
-import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { Empty, Loaded, LoadedPage, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
 import { ForCustomer, StepList } from '../tasks/step-list.tsx';
 import { TaskDetails } from '../tasks/task.tsx';
@@ -21,7 +21,7 @@ export default function RequestPage() {
   const { requestId } = useParams({ from: '/requests/$requestId' });
   const found = useQuery(requestQuery(requestId));
   return (
-    <Loaded of={found}>
+    <LoadedPage title="Request" of={found}>
       {({ task_id: taskId, answered }) =>
         answered !== null ? (
           <Answered requestId={requestId} of={answered} />
@@ -31,7 +31,7 @@ export default function RequestPage() {
           <TaskDetails taskId={taskId} requestId={requestId} />
         )
       }
-    </Loaded>
+    </LoadedPage>
   );
 }
 
