@@ -18,3 +18,9 @@ export function holdTimer(ms: number): () => void {
   });
   return () => pass();
 }
+
+/** Lets a timer pass as one does after a pause of this process: before anything is read that has arrived during the pause. */
+export function passAfterPause(pass: () => void): void {
+  setTimeout(pass, 1);
+  for (const wakesAt = performance.now() + 20; performance.now() < wakesAt;);
+}

@@ -5,6 +5,7 @@ import { CallArguments, mustBeWhole, reasonWithCalls } from '../../domain/chat/c
 import type { ChatReply, FinishReason } from '../../domain/chat/chat.ts';
 import { ReplyCollector, toDeltas, type ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { Attempt, Trouble } from '../../domain/channels/upstream.ts';
+import { SilenceTimer } from '../../platform/silence-timer.ts';
 import type { CallOutcome } from '../upstream/upstream-request.ts';
 import { ChatStreamBroken, type ChatStream, type TakePieces } from '../channel.ts';
 import {
@@ -83,8 +84,6 @@ class ChatEvents implements ChatStream {
   #pieces: ChatDelta[] = [];
   readonly #seen = { finish: false, content: false, counts: false };
   readonly #calls = new CallArguments();
-  /** Ends an answer that has its reason. */
-  #lastWait: NodeJS.Timeout | undefined;
   /** Why nothing follows these pieces. */
   #end: 'done' | 'closed' | ChatStreamBroken | undefined;
 
@@ -100,13 +99,14 @@ class ChatEvents implements ChatStream {
 
   async each(take: TakePieces): Promise<void> {
     const ending = Promise.withResolvers<void>();
+    const lastWait = new SilenceTimer(ending.resolve);
     const body = this.#stream.each((bytes) => {
       this.#parser.feed(this.#decoder.write(bytes));
       // What came before an error is part of the answer, even if both arrived together.
       const hasMore = this.#pieces.length > 0;
       const caughtUp = this.#pass(take);
       if (this.#end !== undefined) ending.resolve(caughtUp);
-      else if (hasMore && this.#seen.finish) this.#waitForMore(caughtUp, ending.resolve);
+      else if (hasMore && this.#seen.finish) this.#waitForMore(caughtUp, lastWait);
       return caughtUp;
     });
     try {
@@ -116,18 +116,15 @@ class ChatEvents implements ChatStream {
       if (!(error instanceof StreamCut)) throw error;
       this.#end ??= cutOff(error, this.#stream.status, this.#seen.content);
     } finally {
-      clearTimeout(this.#lastWait);
+      lastWait.stop();
     }
     await this.#conclude(this.#end, take);
   }
 
-  /** Only while the reader keeps up, because nothing is received until then. */
-  #waitForMore(caughtUp: Promise<void> | undefined, end: () => void): void {
-    clearTimeout(this.#lastWait);
-    const wait = (): void => {
-      clearTimeout(this.#lastWait);
-      this.#lastWait = setTimeout(end, this.#seen.counts ? AFTER_COUNTS_MS : AFTER_REASON_MS);
-    };
+  /** Ends an answer that has its reason. Only while the reader keeps up, because nothing is received until then. */
+  #waitForMore(caughtUp: Promise<void> | undefined, lastWait: SilenceTimer): void {
+    lastWait.stop();
+    const wait = (): void => lastWait.start(this.#seen.counts ? AFTER_COUNTS_MS : AFTER_REASON_MS);
     // What a reader throws reaches the caller by the body.
     if (caughtUp) caughtUp.then(wait, () => undefined);
     else wait();
