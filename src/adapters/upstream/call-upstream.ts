@@ -115,13 +115,15 @@ function callOnce(
     };
     /** Ends the call before its answer is complete. */
     const stop = (why: string): void => {
+      if (ended) return;
       if (answer)
         end({ kind: 'answered', ...answer, body: { unreadable: isTimeout(why) ? 'timed_out' : 'cut_short' } });
       else if (controller) end({ kind: 'interrupted', detail: why });
       else end({ kind: 'not_sent', detail: why });
       controller?.abort(new Error(why));
     };
-    const onAbort = () => stop('ended by the caller');
+    // The signal is a timer too, so an answer that has arrived is read first.
+    const onAbort = () => void setImmediate(stop, 'ended by the caller');
     const limit = new SilenceTimer(() => stop('timeout'));
     limit.start(call.timeoutMs ?? timeouts.totalMs);
     if (call.signal?.aborted) return onAbort();
@@ -130,7 +132,7 @@ function callOnce(
     const handler: Dispatcher.DispatchHandler = {
       // Called before the request is written. Until then nothing was sent.
       onRequestStart(started) {
-        if (ended) started.abort(new Error('ended before it was sent'));
+        if (ended || call.signal?.aborted) started.abort(new Error('ended before it was sent'));
         else controller = started;
       },
       onResponseStart(_controller, status, headers) {

@@ -8,7 +8,7 @@ import {
   type UpstreamCaller,
 } from '../../../src/adapters/upstream/call-upstream.ts';
 import { readOutcome, toSubmit, type ReadError } from '../../../src/adapters/upstream/classify-outcome.ts';
-import { holdTimer } from '../../support/held-timer.ts';
+import { holdTimer, passAfterPause } from '../../support/held-timer.ts';
 import { informational } from '../../support/informational-answers.ts';
 import { StreamCut } from '../../../src/adapters/upstream/stream-upstream.ts';
 import { createReplyServer, type ReplyServer } from '../reply-server.ts';
@@ -257,14 +257,18 @@ describe('one upstream call', () => {
     expect(await call({ signal: controller.signal })).toMatchObject({ kind: 'interrupted' });
   });
 
-  it('reads an answer that arrived in time, though this process paused until after its limit', async () => {
-    replies.answer((_request, response) => {
-      response.end(JSON.stringify({ id: 'a' }), () => {
-        for (const wakesAt = performance.now() + 800; performance.now() < wakesAt;);
+  it.each(['its limit', 'that of its caller'])(
+    'reads an answer that arrived in time, though this process paused until after %s',
+    async (limit) => {
+      const callers = new AbortController();
+      const pass = limit === 'its limit' ? holdTimer(60_001) : () => callers.abort();
+      replies.answer((_request, response) => {
+        response.end(JSON.stringify({ id: 'a' }), () => passAfterPause(pass));
       });
-    });
-    expect(await call({ timeoutMs: 700 })).toMatchObject({ kind: 'answered', body: { json: { id: 'a' } } });
-  });
+      const outcome = await call({ timeoutMs: 60_001, signal: callers.signal });
+      expect(outcome).toMatchObject({ kind: 'answered', body: { json: { id: 'a' } } });
+    },
+  );
 
   it('ends a slow body that never idles', async () => {
     const passLimit = holdTimer(60_001);
