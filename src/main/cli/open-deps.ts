@@ -95,8 +95,8 @@ const openers: { [Need in keyof ActionDeps]: Opener<Need> } = {
 
 async function openOperatorDatabase(settings: Config['database']) {
   await meetPooler(settings.url);
-  // Adding up years of entries may take an operator minutes. No client request may.
-  const db = openDatabase({ ...settings, poolMax: 2, statementTimeoutMs: 300_000 });
+  // Adding up years of entries may take an operator minutes, and a third statement waits for one of two. No client request may.
+  const db = openDatabase({ ...settings, poolMax: 2, connectTimeoutMs: 30_000, statementTimeoutMs: 300_000 });
   try {
     await assertSchemaVersion(db);
     return db;
