@@ -55,9 +55,6 @@ export const piecesOf = (text: string): string[] => text.match(/[^]{1,4}/gu) ?? 
 /** The shortest time between two writes. Higher rates send several pieces at a time. */
 const writeMs = 5;
 
-/** Enough for the pieces so far to be read on a busy machine. */
-const deliveredMs = 50;
-
 /** Sends the pieces, at the scripted rate or as fast as the reader takes them. */
 export function sendStream(response: ServerResponse, { words, pieces, script, hit }: StreamedAnswer): void {
   const { rate } = script;
@@ -94,8 +91,8 @@ export function sendStream(response: ServerResponse, { words, pieces, script, hi
       clearInterval(timer);
       return true;
     }
-    // A reset discards what the reader's kernel has not handed over yet.
-    if (count === script.cut) setTimeout(() => response.socket?.resetAndDestroy(), deliveredMs);
+    // No reset, which would discard what the reader's kernel has not handed over yet.
+    if (count === script.cut) response.socket?.destroySoon();
     else if (count === script.garble) response.end('data: {"this is no\n\n');
     else if (count === script.break) response.end(words.error);
     else return false;
