@@ -330,7 +330,8 @@ describe('a redelivered callback', () => {
     expect(calls).toHaveLength(9);
     expect(new Set(calls.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
     const last = verified(calls[8]!, project.webhookSecret);
-    expect(last.id).not.toBe(verified(calls[0]!, project.webhookSecret).id);
+    // The first call may be older than the library accepts.
+    expect(last.id).not.toBe(calls[0]!.headers['webhook-id']);
     expect({ ...last.data, callback: null }).toEqual({ ...task, callback: null });
     expect(await entriesOf(gateway.database, task.task_id)).toEqual({ settle: 1 });
   });

@@ -26,6 +26,11 @@ beforeAll(async () => {
   env = {
     ...quickCallbacks,
     CALLBACK_KICK_SECONDS: '300',
+    // Long timeouts, so that no call and no statement fails because this process was delayed.
+    CALLBACK_TIMEOUT_SECONDS: '30',
+    CALLBACK_LEASE_SECONDS: '60',
+    DATABASE_STATEMENT_TIMEOUT_MS: '20000',
+    DATABASE_CONNECT_TIMEOUT_MS: '20000',
     DATABASE_URL: scratch.url,
     KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
     MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,

@@ -104,16 +104,18 @@ describe.each(Object.entries(streamedModels))('a chat that is streamed from %s',
   });
 
   it('costs nothing when the client leaves before the first piece', async () => {
+    const { apiKey, keyId } = await gateway.key(project.projectId);
     const text = scripted('latency=30000');
     const leaving = new AbortController();
-    const sent = send(text, model, { signal: leaving.signal }).catch(() => null);
+    const sent = stream(gateway, apiKey, { model, text }, { signal: leaving.signal }).catch(() => null);
     await eventually(async () => (await streamHits(gateway, text)).length > 0);
     leaving.abort();
     await sent;
     const ended = await eventually(async () => {
       const [row] = await gateway.database.query<{ id: string; state: string }>(
-        'test-last-chat',
-        `select id, state from reservation order by created_at desc limit 1`,
+        'test-chat-of-key',
+        `select id, state from reservation where key_id = $1`,
+        [keyId],
       );
       return row?.state === 'held' ? null : row;
     });

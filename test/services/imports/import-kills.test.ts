@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { openDatabase, type Database } from '../../../src/db/database.ts';
 import { rowsOf } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
+import { patiently } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
@@ -36,7 +37,8 @@ beforeAll(async () => {
   [undisturbed, killed] = await Promise.all([createTestHome(), createTestHome()]);
   killed.settings = { ...undisturbed.settings, DATABASE_URL: killed.settings['DATABASE_URL'] ?? '' };
   owner = openDatabase({
-    url: killed.databaseUrl,
+    // A new trigger waits for a vacuum of its table.
+    url: patiently(killed.databaseUrl, 120_000),
     poolMax: 2,
     connectTimeoutMs: 30_000,
     statementTimeoutMs: 120_000,
@@ -85,7 +87,7 @@ describe('an import that is killed', () => {
     } catch (cause) {
       throw new Error(`The run with the seed ${seed} failed`, { cause });
     }
-  });
+  }, 1_200_000);
 });
 
 /**
@@ -121,14 +123,17 @@ async function killAt(which: number, where: number, killsLeft: number): Promise<
     const ended = new Promise<string>((resolve) =>
       child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`)),
     );
-    const waits = eventually(async () => {
-      const found = await rowsOf(
-        owner,
-        `select 1 from pg_locks where locktype = 'advisory' and objid = 38 and not granted
-         and database = (select oid from pg_database where datname = current_database())`,
-      );
-      return found.length > 0;
-    });
+    const waits = eventually(
+      async () => {
+        const found = await rowsOf(
+          owner,
+          `select 1 from pg_locks where locktype = 'advisory' and objid = 38 and not granted
+           and database = (select oid from pg_database where datname = current_database())`,
+        );
+        return found.length > 0;
+      },
+      { secondsMax: 180, what: 'the import at the lock' },
+    );
     await Promise.race([waits, ended]);
     child.kill('SIGKILL');
     await waits.catch(() => undefined);

@@ -22,8 +22,9 @@ let built: Built;
 beforeAll(async () => {
   scratch = await createTestDatabase();
   db = await scratch.open();
-  const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
-  const settings = { KEY_PEPPERS, MASTER_KEYS, DATABASE_URL: scratch.url, LOG_LEVEL: 'error' };
+  const { KEY_PEPPERS, MASTER_KEYS, DATABASE_STATEMENT_TIMEOUT_MS, DATABASE_CONNECT_TIMEOUT_MS } = quickSettings;
+  const patience = { DATABASE_STATEMENT_TIMEOUT_MS, DATABASE_CONNECT_TIMEOUT_MS };
+  const settings = { KEY_PEPPERS, MASTER_KEYS, DATABASE_URL: scratch.url, LOG_LEVEL: 'error', ...patience };
   // Alarms are lines of the log, which is discarded here.
   built = await buildDeps(testConfig(settings), 'test', { write: () => undefined });
 });

@@ -29,7 +29,7 @@ let project: TestProject;
 /** Tests of the rows that the gateway writes about each request. BOOKS_LAG_SECONDS must be 0. */
 describe('API details', () => {
   beforeAll(async () => {
-    project = await gateway.project();
+    project = await gateway.project({ credits: 1_000_000 });
   });
 
   describe('API detail rows', () => {

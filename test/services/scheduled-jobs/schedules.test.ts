@@ -34,8 +34,8 @@ beforeAll(async () => {
       CALLBACK_LATE_SECONDS: '1',
       CALLBACK_KICK_SECONDS: '2',
       // A receiver that hangs keeps its job running until the end of the test.
-      CALLBACK_TIMEOUT_SECONDS: '60',
-      CALLBACK_LEASE_SECONDS: '65',
+      CALLBACK_TIMEOUT_SECONDS: '100',
+      CALLBACK_LEASE_SECONDS: '105',
       ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
       SWEEP_SILENT_SECONDS: '5',
     },
@@ -167,12 +167,15 @@ describe('a job whose worker is killed half-way', () => {
     await gateway.kill('worker-1');
 
     // The lock is free when its lease expires. The run that takes it counts the other one as lost.
-    const later = await eventually(async () => {
-      const runs = await runsOf(gateway, 'process-pending-callbacks');
-      const at = runs.findIndex(({ id }) => id === half?.id);
-      const after = runs.slice(at + 1).filter(({ state }) => state === 'succeeded');
-      return runs[at]?.state === 'lost' && after.length > 0 && after;
-    });
+    const later = await eventually(
+      async () => {
+        const runs = await runsOf(gateway, 'process-pending-callbacks');
+        const at = runs.findIndex(({ id }) => id === half?.id);
+        const after = runs.slice(at + 1).filter(({ state }) => state === 'succeeded');
+        return runs[at]?.state === 'lost' && after.length > 0 && after;
+      },
+      { secondsMax: 150, what: 'the run after the lost one' },
+    );
     expect(later[0]?.summary).toMatchObject({ overdue: 1, delivered: 1 });
     for (const taskId of taskIds) expect(await deliveryOf(taskId)).toMatchObject({ state: 'delivered', adopted: true });
     expect(names.map((name) => receiver.calls(name).length)).toEqual([3, 2, 2, 2]);

@@ -10,8 +10,8 @@ import { createTestDatabase, type TestDatabase } from '../../../support/database
 import { quickSettings } from '../../../support/gateway-settings.ts';
 import { eventually } from '../../../support/eventually.ts';
 
-const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
-const secrets = { KEY_PEPPERS, MASTER_KEYS };
+const { KEY_PEPPERS, MASTER_KEYS, DATABASE_STATEMENT_TIMEOUT_MS, DATABASE_CONNECT_TIMEOUT_MS } = quickSettings;
+const usual = { KEY_PEPPERS, MASTER_KEYS, DATABASE_STATEMENT_TIMEOUT_MS, DATABASE_CONNECT_TIMEOUT_MS };
 let scratch: TestDatabase;
 let db: Database;
 let built: Built;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   scratch = await createTestDatabase();
   db = await scratch.open();
   // Alarms are lines of the log, which is discarded here.
-  const settings = { ...secrets, DATABASE_URL: scratch.url, LOG_LEVEL: 'error' };
+  const settings = { ...usual, DATABASE_URL: scratch.url, LOG_LEVEL: 'error' };
   built = await buildDeps(testConfig(settings), 'test', { write: () => undefined });
   book = await openBook(db, { credits: 1_000 });
 });

@@ -178,6 +178,9 @@ describe('a cancel', () => {
         await sql('update channel set credential = $2 where id = $1', [id, credential]);
       }
     }
+    await eventually(async () => verdictOf(await chat(gateway, project.apiKey, 'hello')) === '200', {
+      what: 'the repair in the API server',
+    });
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
     expect(await gateway.hits(mark, 'cancel')).toEqual([]);
     await expectStays(taskId, 'succeeded');
@@ -326,12 +329,16 @@ async function submitted(
   return created;
 }
 
-/** A task whose job is in the second half of its latency, when the sandbox refuses to cancel the job. */
-async function running(prompt: string): Promise<{ taskId: string; mark: string }> {
-  const created = await submitted(`${prompt} [[latency=12000]]`);
+/**
+ * A task whose job is in the second half of its latency, when the sandbox refuses to cancel the job, and has most of that half left. Where the
+ * machine is too busy for that, the next job takes twice as long.
+ */
+async function running(prompt: string, latencyMs = 12_000): Promise<{ taskId: string; mark: string }> {
+  const created = await submitted(`${prompt} [[latency=${latencyMs}]]`);
   const [submit] = await gateway.hits(created.mark, 'submit');
-  await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 6_200 - Date.now()));
-  return created;
+  const begunAt = Date.parse(submit?.at ?? '') + latencyMs / 2 + 200;
+  await sleep(Math.max(0, begunAt - Date.now()));
+  return Date.now() < begunAt + latencyMs / 8 ? created : running(prompt, latencyMs * 2);
 }
 
 /** A task whose submit the upstream has received and answers when `answer` is called. */
@@ -386,7 +393,7 @@ const workflowClosed = (taskId: string) =>
             throw error;
           },
         ),
-    { what: `the end of workflow ${taskId}` },
+    { secondsMax: 150, what: `the end of workflow ${taskId}` },
   );
 
 /** Runs `work` `count` times, in `lanes` concurrent lanes. */
