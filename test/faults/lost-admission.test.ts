@@ -56,14 +56,27 @@ async function quietProject(): Promise<TestProject> {
   const project = await gateway.project({ credits });
   const first = await ask(project);
   expect(verdictOf(first)).toBe('200');
+  calls += 1;
   await eventually(async () => {
     const rows = await gateway.database.query('test-detail', 'select from api_detail where request_id = $1', [
       requestIdOf(first),
     ]);
-    return rows.length === 1;
+    return rows.length === 1 && (await callsInHistory()) >= calls;
   });
   await stopWalWriter();
   return project;
+}
+
+/** The calls of all chats so far. */
+let calls = 0;
+
+/** Those of them that the API server has added to the history of the channel, which it does some seconds later. */
+async function callsInHistory(): Promise<number> {
+  const [row] = await gateway.database.query<{ calls: number }>(
+    'test-history',
+    `select coalesce(sum(ok + refused + transient + unknown), 0)::float8 as calls from channel_history where span = 'minute'`,
+  );
+  return row?.calls ?? 0;
 }
 
 /** From now on only a commit that waits for the disk writes the commits before it. The WAL writer stops while it sleeps, and so holds no lock. */
@@ -95,6 +108,7 @@ async function crashDuring(project: TestProject, idempotencyKeys: (string | unde
   for (const key of idempotencyKeys) {
     answers.push(ask(project, key));
     await channel.holds(answers.length);
+    calls += 1;
   }
   expect(await holdsOf(project)).toEqual(idempotencyKeys.map((key) => key !== undefined));
   await postgres.kill();
