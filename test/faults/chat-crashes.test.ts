@@ -131,14 +131,16 @@ describe('an API server that is killed under chat load', () => {
 describe('an API server that is killed while it streams', () => {
   it('leaves the holds to the sweep after their expiry, which refunds them in full, from each family', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
-    const { name, baseUrl } = await gateway.startApi();
+    // All streams have begun and none has ended at the kill, also on a slow machine.
+    const { name, baseUrl } = await gateway.startApi({ CHAT_DEADLINE_SECONDS: '60' });
     const streamed = await streamFromEach(
       gateway,
       apiKey,
-      (model) => `${model} at the kill [[tokens=500 rate=20]]`,
+      (model) => `${model} at the kill [[tokens=1200 rate=20]]`,
       () => gateway.kill(name),
       { baseUrl },
     );
+    await gateway.database.query('test-expire', 'update hold set expires_at = clock_timestamp()');
     for (const each of streamed) {
       expect(each).toMatchObject({ finish: null, isDone: false });
       const facts = await eventually(
@@ -159,11 +161,11 @@ describe('a streamed chat whose settlement PostgreSQL does not take', () => {
   it('ends with an error event and is given back once PostgreSQL answers, from each family', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     // All streams have begun and none has ended when PostgreSQL goes, also on a slow machine.
-    const { name, baseUrl } = await gateway.startApi({ ...limitsOfProduction, CHAT_DEADLINE_SECONDS: '30' });
+    const { name, baseUrl } = await gateway.startApi({ CHAT_DEADLINE_SECONDS: '30' });
     const streamed = await streamFromEach(
       gateway,
       apiKey,
-      (model) => `${model} while PostgreSQL goes [[tokens=60 rate=10]]`,
+      (model) => `${model} while PostgreSQL goes [[tokens=60 rate=5]]`,
       () => postgres.stop(),
       { baseUrl },
     );
@@ -199,7 +201,16 @@ describe('while PostgreSQL does not answer', () => {
       const uncached = await gateway.project({ credits: 1_000, rpm: 100 });
       const ask = (key: string, text: string) => chat(gateway, key, text, { baseUrl, fields: tenCredits });
       const text = `through the restart [[${usageOfFive}]]`;
-      const answered = [await ask(apiKey, text)];
+      const untilAnswered = () =>
+        eventually(
+          async () => {
+            const answer = await ask(apiKey, text);
+            return answer.status === 200 && answer;
+          },
+          { secondsMax: 90, what: 'the gateway' },
+        );
+      // A busy machine may need longer for a first connection than production gives it.
+      const answered = [await untilAnswered()];
       await takeAway();
       // The API server has one key in its cache and must query the database for the other.
       const refused = await all(12, (index) => within(10, ask(index % 2 === 0 ? apiKey : uncached.apiKey, 'refused')));
@@ -208,14 +219,7 @@ describe('while PostgreSQL does not answer', () => {
         expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
       }
       await bringBack();
-      const back = eventually(
-        async () => {
-          const answer = await ask(apiKey, text);
-          return answer.status === 200 && answer;
-        },
-        { secondsMax: 90, what: 'the gateway' },
-      );
-      answered.push(await within(20, back));
+      answered.push(await within(20, untilAnswered()));
       expect(await gateway.hits('refused', 'chat')).toEqual([]);
       // A frozen server may run pending statements when it resumes. A sweep refunds such a hold.
       await eventually(async () => (await heldNow()) === 0, { secondsMax: holdSeconds + 50 });
@@ -226,9 +230,11 @@ describe('while PostgreSQL does not answer', () => {
 
   it('a running chat is either answered and charged or refused and refunded', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    // With the patience of a busy machine, because every chat must have reached its provider.
+    const patient = gateway.baseUrls.find((url) => url !== gateway.baseUrl);
     const chats = all(10, (index) =>
       chat(gateway, apiKey, `caught in between [[latency=${500 + index * 200} ${usageOfFive}]]`, {
-        baseUrl,
+        baseUrl: patient,
         fields: tenCredits,
       }),
     );

@@ -103,9 +103,13 @@ async function ownServer<Server extends Running>(kind: Kind<Server>): Promise<Ow
         if (wiped) await kind.wipe(folder);
         server = await kind.launch({ folder, guardian, ports });
       },
-      signal: (name) => familyOf(server.pid).forEach((pid) => process.kill(pid, name)),
+      signal(name) {
+        // First the server, which then starts no further child.
+        send(server.pid, name);
+        for (const pid of childrenOf(server.pid)) send(pid, name);
+      },
       async kill() {
-        for (const pid of familyOf(server.pid)) endNow(pid);
+        for (const pid of [server.pid, ...childrenOf(server.pid)]) send(pid, 'SIGKILL');
         await server.exited;
       },
       async close() {
@@ -119,17 +123,17 @@ async function ownServer<Server extends Running>(kind: Kind<Server>): Promise<Ow
   }
 }
 
-/** Kills a process. One that has ended meanwhile is no error. */
-function endNow(pid: number): void {
+/** Sends a signal to a process. One that has ended meanwhile is no error. */
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 
-/** A process and its children (Linux). */
-function familyOf(pid: number): number[] {
+/** The children of a process (Linux). */
+function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-  return [pid, ...children.split(' ').filter(Boolean).map(Number)];
+  return children.split(' ').filter(Boolean).map(Number);
 }
