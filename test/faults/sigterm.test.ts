@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import {
   countAttempts,
   endsOf,
@@ -17,6 +18,8 @@ import {
 let gateway: Gateway;
 /** The API server that keeps running. */
 let otherApi: string;
+/** Of the second worker. */
+let healthPort: number;
 
 beforeAll(async () => {
   gateway = await startGateway({
@@ -24,6 +27,7 @@ beforeAll(async () => {
     env: { SHUTDOWN_READY_DELAY_SECONDS: '12' },
   });
   otherApi = gateway.baseUrls.find((url) => url !== gateway.baseUrl)!;
+  healthPort = await chooseOwnPort();
 });
 afterAll(() => gateway.stop());
 
@@ -77,7 +81,7 @@ describe('SIGTERM under load', () => {
       60,
       async () => (await countAttempts(gateway, projectId, 'a.operation is not null')) >= 15 || 'too few jobs run',
     );
-    const next = gateway.startWorker();
+    const next = gateway.startWorker({ WORKER_HEALTH_PORT: String(healthPort) });
     await gateway.kill('worker-1', 'SIGTERM');
     await next;
 
@@ -104,6 +108,8 @@ describe('SIGTERM under load', () => {
       .slice(-1);
     // The grace of 2 s is over long before the provider answers.
     const stopped = gateway.kill(worker, 'SIGTERM');
+    const isStopping = async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status === 503;
+    await eventually(60, async () => (await isStopping()) || 'the worker does not stop');
     const later = await picture('created during the release');
     await stopped;
 
