@@ -167,9 +167,13 @@ async function processIsSlow({ broken, api, chat, seen }: Drill): Promise<void> 
   const calm = await api();
   await gateway.database.transaction('begin', async (query) => {
     await query('', 'select from credit_account where project_id = $1 for update', [project.projectId]);
-    const waiting = [1, 2, 3].map((n) => chat(`waits for a connection ${n}`));
-    await seen(calm, api, has('tollgate_database_connections', { state: 'waiting' }), 'TollgatePoolExhausted');
-    void Promise.allSettled(waiting);
+    // A chat waits for two seconds, in which no scrape may come.
+    const scrapeBesideChats = () => {
+      void Promise.allSettled([1, 2, 3].map((n) => chat(`waits for a connection ${n}`)));
+      return api();
+    };
+    const isWaiting = has('tollgate_database_connections', { state: 'waiting' });
+    await seen(calm, scrapeBesideChats, isWaiting, 'TollgatePoolExhausted');
   });
   // The whole fault: the process stands still for longer than half a second.
   const standStill = async () => {
@@ -312,5 +316,6 @@ async function apiGoes({ broken, api, faults }: Drill): Promise<void> {
   await gateway.startWorker();
   await eventually(async () => (await gateway.database.query('', 'select 1 from hold limit 1')).length === 0, {
     what: 'no hold',
+    secondsMax: 200,
   });
 }

@@ -42,7 +42,8 @@ describe('credits of media tasks', () => {
 
     it('are not spent twice if a create ends in 503: without a key it never runs, and with a key a retry finds its task', async () => {
       const { apiKey, projectId } = await gateway.project({ credits: 2 * imageCredits });
-      const { baseUrl } = await gateway.startApi({ DATABASE_STATEMENT_TIMEOUT_MS: '1000' });
+      // The wait for the lock ends after two seconds. A busy machine may need more than one for the other statements.
+      const { baseUrl } = await gateway.startApi({ DATABASE_STATEMENT_TIMEOUT_MS: '8000' });
       const key = randomUUID();
       const taken = Promise.withResolvers<undefined>();
       const free = Promise.withResolvers<undefined>();
