@@ -71,12 +71,6 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  const { database } = gateway;
-  await database.query('test-all-available', 'delete from channel_health');
-  await database.query(
-    'test-all-ready',
-    'update channel_credential set unavailable_until = null, reason = null, since = null, alarm = null',
-  );
   answers = {};
   sent.clear();
   pooled.serve((request, response, body) => {
@@ -115,9 +109,15 @@ const asking = {
   },
 };
 
-/** Waits until both API servers use all three credentials. */
+/** Ends every cool-down, also one that is written late, and waits until both API servers use all three credentials. */
 const untilEvenly = () =>
   eventually(async () => {
+    const { database } = gateway;
+    await database.query('test-all-available', 'delete from channel_health');
+    await database.query(
+      'test-all-ready',
+      'update channel_credential set unavailable_until = null, reason = null, since = null, alarm = null',
+    );
     sent.clear();
     second.chats.length = 0;
     await all(12, (n) => ask(n));
@@ -151,7 +151,8 @@ describe('a channel with several credentials', () => {
     await eventually(async () => {
       sent.clear();
       await all(8, asking[how]);
-      return !sent.has(secrets[0]);
+      // An API server may learn of it between two of the chats.
+      return !sent.has(secrets[0]) && sent.get(secrets[1]) === 4;
     });
     expect(sent.get(secrets[1])).toBe(4);
     expect(sent.get(secrets[2])).toBe(4);

@@ -45,14 +45,14 @@ afterAll(async () => {
   await Promise.allSettled([a?.die(), b?.die()]);
 });
 beforeEach(async () => {
-  await gateway.database.query('test-all-available', 'delete from channel_health');
   await setWeights(1_000_000, 1);
   for (const upstream of [a, b]) {
     upstream.serve();
     upstream.serveProbes();
   }
-  // Wait until both API servers use the reset health.
+  // Wait until both API servers use the reset health. What a call of the test before says of it is written after its answer.
   await eventually(async () => {
+    await gateway.database.query('test-all-available', 'delete from channel_health');
     for (const upstream of [a, b]) Object.assign(upstream, { chats: [], probes: 0 });
     await all(20, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
     return a.chats.length === 20;
