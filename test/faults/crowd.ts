@@ -43,7 +43,7 @@ export async function insist(
 }
 
 /** Waits until every task of the project has ended and returns the admitted tasks. */
-export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 120): Promise<Ended[]> {
+export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 200): Promise<Ended[]> {
   await eventually(secondsMax, async () => {
     const [row] = await gateway.database.query<{ open: number }>(
       'open-tasks',

@@ -98,7 +98,10 @@ export function patiently(url: string, statementTimeoutMs: number): string {
   return patient.href;
 }
 
-/** Runs a statement such as `create database`, which cannot run in a transaction, on its own connection. */
+/**
+ * Runs a statement such as `create database`, which cannot run in a transaction, on its own connection. PostgreSQL waits five seconds for the
+ * sessions of a database that it copies or drops; on a busy machine one may end later, so the statement is repeated.
+ */
 async function onServer(text: string): Promise<void> {
   const client = new pg.Client({
     connectionString: testDatabaseUrl('postgres'),
@@ -108,8 +111,17 @@ async function onServer(text: string): Promise<void> {
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await client.query(text);
+    for (let tries = 1; ; tries++) {
+      try {
+        return void (await client.query(text));
+      } catch (error) {
+        if (tries === triesMax || !(error instanceof pg.DatabaseError && error.code === objectInUse)) throw error;
+      }
+    }
   } finally {
     await client.end();
   }
 }
+
+const objectInUse = '55006';
+const triesMax = 12;

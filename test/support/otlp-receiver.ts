@@ -58,7 +58,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
         const there = new Set(trace(traceId).map(({ name }) => name));
         return names.filter((name) => !there.has(name));
       };
-      await eventually(() => Promise.resolve(missing().length === 0)).catch((cause: unknown) => {
+      await eventually(() => Promise.resolve(missing().length === 0), { secondsMax: 150 }).catch((cause: unknown) => {
         const there = trace(traceId).map(({ name }) => name);
         throw new Error(`the trace has no span ${missing().join(', ')}; it has ${there.join(', ')}`, { cause });
       });
