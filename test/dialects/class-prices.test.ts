@@ -45,8 +45,9 @@ let project: TestProject;
 /** What the requests of the tests came to. */
 const sums = { credits: 0, input: 0, cached: 0, written: 0, reasoning: 0 };
 
+await awayFromMidnight();
+
 beforeAll(async () => {
-  await awayFromMidnight();
   gateway = await startGateway({ workers: 0 });
   project = await gateway.project({ credits: 1_000_000 });
   await gateway.database.query(

@@ -11,6 +11,8 @@ import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { accountOf } from '../support/rows.ts';
 
+await awayFromMidnight();
+
 const chatModel = 'gpt-5-mini';
 const pictureModel = 'aurora-image-1';
 const chatRoute = '/api/v1/chat/completions';
@@ -36,7 +38,6 @@ describe('plans', () => {
   const { done } = commandLine(() => gateway.env);
 
   beforeAll(async () => {
-    await awayFromMidnight();
     gateway = await startGateway({ apis: 2 });
     folder = mkdtempSync(join(tmpdir(), 'tollgate-plans-'));
   });
