@@ -20,7 +20,7 @@ export function findDebianProgram(name: string, packageName = name): string | nu
   try {
     const download = () => spawnSync('apt-get', ['download', packageName], { cwd: unfinished }).status === 0;
     // The lists of a fresh machine are missing or old.
-    const isThere = download() || (spawnSync('apt-get', ['update']).status === 0 && download());
+    const isThere = download() || (updateLists() && download());
     const archive = readdirSync(unfinished).find((file) => file.endsWith('.deb'));
     if (!isThere || archive === undefined) return null;
     if (spawnSync('dpkg', ['-x', archive, '.'], { cwd: unfinished }).status !== 0) return null;
@@ -28,6 +28,15 @@ export function findDebianProgram(name: string, packageName = name): string | nu
     return existsSync(unpacked) ? unpacked : null;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** True if the lists are new. Another test file may be renewing them: apt-get refuses to wait for it. */
+function updateLists(): boolean {
+  for (let tries = 1; ; tries++) {
+    const { status, stderr } = spawnSync('apt-get', ['update'], { env: { ...process.env, LC_ALL: 'C' } });
+    if (status === 0 || tries === 100 || !String(stderr).includes('Could not get lock')) return status === 0;
+    spawnSync('sleep', ['1']);
   }
 }
 
