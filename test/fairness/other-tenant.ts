@@ -14,7 +14,7 @@ export interface Attackers<Seen> {
   stop(): Promise<void>;
 }
 
-const none = (): Seen => ({ open: 0, ended: {} });
+const none = (): Seen => ({ open: 0, openMax: 0, ended: {} });
 
 /** Starts slow clients. */
 export const startSlowClients = (plan: Plan): Attackers<Record<Kind, Seen>> =>

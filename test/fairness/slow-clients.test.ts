@@ -42,7 +42,7 @@ describe('slow uploads, stalled bodies and slow readers of one project', () => {
     try {
       await eventually(() => {
         const { uploads, bodies, readers } = slow.seen();
-        return Promise.resolve(uploads.open === attack.uploads && bodies.open > 0 && readers.open > 300);
+        return Promise.resolve(uploads.openMax === attack.uploads && bodies.openMax > 0 && readers.openMax > 300);
       });
       const isCutOff = (): boolean =>
         downloads().some(({ status, complete, ms }) => status === 200 && !complete && ms > 15_000);
@@ -55,7 +55,7 @@ describe('slow uploads, stalled bodies and slow readers of one project', () => {
         isOver: () =>
           isCutOff() && [slow.seen().uploads, slow.seen().bodies].every(({ ended }) => (ended[408] ?? 0) > 0),
       });
-      expect(times.chat.length).toBeGreaterThan(2);
+      expect(times.chat.length).toBeGreaterThanOrEqual(2);
       const { uploads, bodies, readers } = slow.seen();
       expect({ uploads: uploads.ended[408], bodies: bodies.ended[408], readers: readers.ended[503] }).toEqual({
         uploads: expect.any(Number),

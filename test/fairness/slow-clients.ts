@@ -19,9 +19,10 @@ const Plan = z.object({
 export type Plan = z.infer<typeof Plan>;
 export type Kind = 'uploads' | 'bodies' | 'readers';
 
-/** What the clients of one kind have seen: how many are open now, and how many ended with each status. 0 is no answer. */
+/** What the clients of one kind have seen: how many are open now, how many were at most, and how many ended with each status. 0 is no answer. */
 export interface Seen {
   open: number;
+  openMax: number;
   ended: Record<number, number>;
 }
 
@@ -39,9 +40,9 @@ const pauseMs: Record<Kind, () => number> = {
 function attack(plan: Plan): void {
   const { hostname, port } = new URL(plan.baseUrl);
   const seen: Record<Kind, Seen> = {
-    uploads: { open: 0, ended: {} },
-    bodies: { open: 0, ended: {} },
-    readers: { open: 0, ended: {} },
+    uploads: { open: 0, openMax: 0, ended: {} },
+    bodies: { open: 0, openMax: 0, ended: {} },
+    readers: { open: 0, openMax: 0, ended: {} },
   };
   const each = new Set<() => void>();
   setInterval(() => {
@@ -70,6 +71,7 @@ function attack(plan: Plan): void {
     socket.on('error', () => undefined);
     socket.once('connect', () => {
       seen[kind].open += 1;
+      seen[kind].openMax = Math.max(seen[kind].openMax, seen[kind].open);
       socket.write(heads[kind](plan));
       each.add(step);
       socket.once('close', () => (seen[kind].open -= 1));
