@@ -23,7 +23,7 @@ beforeAll(async () => {
     env: {
       ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
       SUBMIT_TIMEOUT_SECONDS: '15',
-      VIDEO_DEADLINE_SECONDS: '16',
+      VIDEO_DEADLINE_SECONDS: '24',
     },
   });
 });
@@ -80,10 +80,10 @@ describe('while PostgreSQL is restarted', () => {
     const accept = (words: string) =>
       gateway.accept(apiKey, mediaRoutes.video, { model: 'kling-2.5-turbo', prompt: `away at the deadline ${words}` });
     // The first job never ends. The second job ends while its result cannot be written.
-    const taskIds = await Promise.all([accept('[[fail=never]]'), accept('[[latency=13000]]')]);
+    const taskIds = await Promise.all([accept('[[fail=never]]'), accept('[[latency=20000]]')]);
     const everyProviderJobRuns = async () =>
       (await countAttempts(gateway, projectId, 'a.operation is not null')) === 2 || 'too few jobs run';
-    await eventually(10, everyProviderJobRuns);
+    await eventually(17, everyProviderJobRuns);
     const [last] = await gateway.database.query<{ deadline: Date }>(
       '',
       'select max(deadline_at) as deadline from task where project_id = $1',

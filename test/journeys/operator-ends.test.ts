@@ -38,7 +38,7 @@ describe('an operator in Temporal', () => {
   });
 
   together('terminates a workflow, and the sweep resumes the task, which succeeds with one submit', async () => {
-    const { apiKey, projectId, taskId, mark } = await submitted('a fox [[latency=6000]]');
+    const { apiKey, projectId, taskId, mark } = await submitted('a fox [[latency=10000]]');
     // A sweep may start the next run before this run is described.
     const { runId } = await workflow(taskId).describe();
     await workflow(taskId).terminate();
@@ -53,7 +53,7 @@ describe('an operator in Temporal', () => {
 
   together('terminates a workflow between two channels, and no channel gets a second submit', async () => {
     const { apiKey, taskId, mark } = await submitted(
-      'a fox [[fail=late_fail on=sandbox-a latency=50]] [[latency=6000]]',
+      'a fox [[fail=late_fail on=sandbox-a latency=50]] [[latency=10000]]',
     );
     await workflow(taskId).terminate();
     const task = await gateway.poll(apiKey, taskId);
