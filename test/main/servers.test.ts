@@ -21,6 +21,7 @@ import { startPostgres } from '../../packages/dev-stack/src/servers/postgres.ts'
 import { processStart } from '../../packages/dev-stack/src/processes/process-identity.ts';
 import { startGuardian } from '../../packages/dev-stack/src/processes/start-guardian.ts';
 import { startTemporal } from '../../packages/dev-stack/src/servers/temporal.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 
 const temporalBinary = process.env.TEST_TEMPORAL_BINARY ?? '';
 let folder: string;
@@ -156,11 +157,13 @@ describe('the embedded Temporal server', () => {
     }
   });
 
-  it('fails to start if another Temporal server uses its port', async () => {
+  it('fails to start if another Temporal server uses its port, however slowly its own program starts', async () => {
     const taken = process.env.TEST_TEMPORAL_ADDRESS ?? '';
     const port = Number(taken.split(':')[1]);
     const uiPort = await choosePort(0, new Set());
-    const options = { binary: temporalBinary, dbFile: join(folder, 'rival.db'), logFile: join(folder, 'rival.log') };
+    const binary = join(folder, 'slow-temporal');
+    writeFileSync(binary, '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 });
+    const options = { binary, dbFile: join(folder, 'rival.db'), logFile: join(folder, 'rival.log') };
     await expect(startTemporal({ ...options, port, uiPort, keepPort: true })).rejects.toThrow(`port ${port}`);
   });
 });
@@ -172,8 +175,10 @@ describe('choosePort', () => {
     const chosen = await Promise.all([port, port, 0, 0].map((wanted) => choosePort(wanted, avoid)));
     expect(chosen).not.toContain(port);
     expect(new Set(chosen).size).toBe(4);
-    await new Promise((resolve) => server.close(resolve));
-    expect(await choosePort(port, new Set())).toBe(port);
+    server.close();
+    // No other program takes a port of this file.
+    const free = await chooseOwnPort();
+    expect(await choosePort(free, new Set())).toBe(free);
   });
 });
 

@@ -37,6 +37,9 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
   const port = keepPort ? options.port : await choosePort(options.port, avoid);
   const uiPort = keepPort ? options.uiPort : await choosePort(options.uiPort, avoid);
   const address = `127.0.0.1:${port}`;
+  // Where programs start slowly, the other server would answer for this one before this one has found its port taken.
+  if (keepPort && (await choosePort(port, new Set())) !== port)
+    throw new Error(`Temporal did not start on port ${port}: another server has it`);
   const server = await launch({
     command: binary,
     args: [
