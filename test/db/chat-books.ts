@@ -18,7 +18,8 @@ export function anAdmission(book: Book, over: Partial<ChatAdmissionRequest> = {}
     rpm: null,
     modelId: 'model-a',
     credits: 1,
-    holdSeconds: 180,
+    // Longer than a file takes on a slow machine: a hold that has expired breaks the books.
+    holdSeconds: 3_600,
     channelId: 'chn_a',
     channelName: 'channel-a',
     idempotency: null,

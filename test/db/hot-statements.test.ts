@@ -39,7 +39,18 @@ import { sumUsage } from '../../src/db/ledger/usage.ts';
 import { usageGroups } from '../../src/domain/ledger/usage-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { historyOf } from '../support/history.ts';
-import { admitted, idempotently, newId, newTask, openBook, openLedger, run, taskEnd, type Book } from './books.ts';
+import {
+  admitted,
+  idempotently,
+  newId,
+  newTask,
+  openBook,
+  openLedger,
+  patienceMs,
+  run,
+  taskEnd,
+  type Book,
+} from './books.ts';
 import { RateLimiter } from '../../src/db/projects/rate-limiter.ts';
 import { readsOf, stopAutovacuum, type Reads } from './block-reads.ts';
 import { anAdmission, openChatLedger, refundFacts, settledEnd } from './chat-books.ts';
@@ -307,7 +318,7 @@ async function noteChats({ db, chats, note }: Noted): Promise<string> {
   await note('find an idempotency key', () =>
     findIdempotent(db, { projectId: book.projectId, route: '/api/v1/chat/completions', key: 'unknown' }),
   );
-  await note('count a request', () => new RateLimiter(db, { membersMax: 1 }).hit(book.keyId, 1_000_000));
+  await note('count a request', () => new RateLimiter(db, { membersMax: 1, patienceMs }).hit(book.keyId, 1_000_000));
   const first = anAdmission(book, {
     rpm: 1_000_000,
     channelId,

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { credentialContext } from '../../../src/services/channels/unseal-credential.ts';
 import { testConfig } from '../../support/test-config.ts';
-import { ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
 import { noteChannelFailure, raiseChannelAlarm, coolDownChannel } from '../../../src/db/channels/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { cli } from '../../../src/main/cli.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { admitted, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
+import { openChatLedger } from '../../db/chat-books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 import { createOperator } from '../../support/operator.ts';
@@ -197,7 +197,7 @@ describe('tollgate channels set', () => {
        values ('att_of_task', $1, 1, $2, 'three', 'f', clock_timestamp(), '{"job": 1}')`,
       [taskId, channel_id],
     );
-    const chats = new ChatLedger(db, { membersMax: 1 });
+    const chats = openChatLedger(db);
     await chats.admit({
       requestId: 'req_chat',
       ...book,

@@ -10,10 +10,10 @@ import { ensureChannel } from '../../../packages/dev-stack/src/ensure-channel.ts
 import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { beginAttempt, endAttempt, saveProviderRef } from '../../../src/db/tasks/attempts.ts';
-import { Ledger } from '../../../src/db/ledger/ledger.ts';
 import { cli } from '../../../src/main/cli.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { openLedger } from '../../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { createOperator } from '../../support/operator.ts';
 import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
@@ -222,7 +222,7 @@ interface Owner {
 /** Creates a project with 1,000 credits and a key, without a process. */
 const anOwner = (): Promise<Owner> => createOperator(db, settings).project();
 
-const theLedger = () => new Ledger(db, { membersMax: 8, inFlightPerProjectMax: 100 });
+const theLedger = () => openLedger(db);
 
 /** Creates an image task whose 40 credits are held. */
 async function anAdmittedTask({ projectId, keyId }: Owner): Promise<string> {
