@@ -316,7 +316,10 @@ describe('a gateway of this release over the upgraded database', () => {
   });
 
   it('sends every pending callback, signed with the unsealed secret', async () => {
-    await eventually(() => Promise.resolve(provider.callbacks().length >= pendingCallbacks), { what: 'the callbacks' });
+    await eventually(() => Promise.resolve(provider.callbacks().length >= pendingCallbacks), {
+      what: 'the callbacks',
+      secondsMax: 200,
+    });
     const webhook = new Webhook(secrets.webhookSecret);
     for (const { headers, body } of provider.callbacks()) expect(() => webhook.verify(body, headers)).not.toThrow();
   });

@@ -77,7 +77,7 @@ describe('alarms', () => {
     const alarms = createAlarms({ ...loud, repeatMs: 60_000, ways: alarmSenders(config, 'worker') });
     alarms.raise(notice);
     // The first answer is 503.
-    await eventually(() => Promise.resolve(bodies.length === 2));
+    await eventually(() => Promise.resolve(bodies.length >= 2));
     const sent = JSON.parse(bodies[1] ?? '') as { text: string; alarm: AlarmNotice };
     expect(sent.text).toMatch(/^\[error\] a scheduled job failed: worker on .*scheduled-maintenance/s);
     expect(sent.alarm).toMatchObject({ message: 'a scheduled job failed', count: 1, facts: notice.facts });
@@ -170,7 +170,8 @@ describe('the alarms of two processes', () => {
   ];
   const channelText = (channel: string): string => `"channel":"${channel}"`;
   const areSent = (channel: string): Promise<boolean> =>
-    eventually(() => Promise.resolve(countOf(channel).every((count) => count === processes.length)));
+    // A notice whose answer did not come in time is sent again.
+    eventually(() => Promise.resolve(countOf(channel).every((count) => count >= processes.length)));
   /** Both processes raise the alarm of a channel, and give it up to two seconds. */
   const raise = async (channel: string, reason: AlarmName): Promise<void> => {
     for (const { deps, flushAlarms } of processes) {
@@ -241,7 +242,7 @@ describe('the alarms of two processes', () => {
 
   it('are sent again when a silence expires by itself', async () => {
     const { done } = commandLine(() => home.settings);
-    const silence = await done('alarms', 'silence', 'account', '--for', '1m', '--reason', 'a test');
+    const silence = await done('alarms', 'silence', 'account', '--for', '1h', '--reason', 'a test');
     await untilSent(0);
     await home.db.query('', `update alarm_silence set until = clock_timestamp() + interval '1 second' where id = $1`, [
       silence['silence_id'],

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { takeHomeLock } from '../../packages/dev-stack/src/home-lock.ts';
 import { createSupervisor, type RunningChild } from '../../src/main/processes/supervisor.ts';
 import { processStart } from '../../packages/dev-stack/src/processes/process-identity.ts';
+import { eventually } from '../support/eventually.ts';
 import { ownPortsOfStart } from '../support/own-port.ts';
 
 const DevFile = z.object({
@@ -95,7 +96,12 @@ describe('npm start', () => {
     expect({ ...after, pids: {} }).toEqual({ ...before, pids: {} });
     expect(after.pids.worker).toBe(before.pids.worker);
     expect((await fetch(after.base_url)).status).toBe(200);
-    expect((await fetch(after.temporal_ui_url)).status).toBe(200);
+    // Temporal answers clients at another port, perhaps a moment before its UI listens.
+    const isShown = () =>
+      fetch(after.temporal_ui_url)
+        .then(({ status }) => status === 200)
+        .catch(() => false);
+    await eventually(isShown, { what: 'the UI of Temporal' });
     expect(await query(after.database_url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
 
     killed.child.kill('SIGKILL');

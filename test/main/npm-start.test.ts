@@ -36,10 +36,13 @@ describe('npm start', () => {
     const [create = '', poll = '', download = ''] = commandsOf(first.output());
     const created = Task.parse(JSON.parse(await bash(create)));
     expect(created).toMatchObject({ type: 'image', credits: { quoted: 25_000, reserved: 25_000 } });
-    const task = await eventually(async () => {
-      const seen = Task.parse(JSON.parse(await bash(poll.replace('TASK_ID', created.task_id))));
-      return seen.status === 'succeeded' && seen;
-    });
+    const task = await eventually(
+      async () => {
+        const seen = Task.parse(JSON.parse(await bash(poll.replace('TASK_ID', created.task_id))));
+        return seen.status === 'succeeded' && seen;
+      },
+      { secondsMax: 200, what: 'the image' },
+    );
     const [output] = task.output ?? [];
     await bash(download.replace('OUTPUT_URL', output?.url ?? ''));
     expect(decodePng(readFileSync(join(home, 'fox.png')))).toEqual({ width: output?.width, height: output?.height });

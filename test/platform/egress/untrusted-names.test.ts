@@ -54,30 +54,47 @@ describe('the name in an untrusted URL', () => {
     ['whose nameserver is broken', 'servfail'],
   ])('%s fails fast with dns', async (_what, reply) => {
     const { egress, url } = await guarded(() => reply);
-    // Two tries of a query without an answer take longer.
-    expect(await egress.fetch(url, { ...limits, timeoutMs: 5_000 })).toEqual({ kind: 'failed', reason: 'dns' });
+    // Two tries of a query without an answer take longer. So may a process that pauses, but not each time.
+    const answer = await eventually(async () => {
+      const ended = await egress.fetch(url, { ...limits, timeoutMs: 5_000 });
+      return ended.kind === 'failed' && ended.reason === 'timeout' ? null : ended;
+    });
+    expect(answer).toEqual({ kind: 'failed', reason: 'dns' });
   });
 
   it('delays only its own call if its nameserver is silent, also in large numbers', async () => {
+    // After six seconds of silence the resolver gives a name up by itself, which a machine may need for the whole test. Then it begins again.
+    const found = await eventually(async () => {
+      const begunAt = performance.now();
+      const facts = await besideSilentNames();
+      return performance.now() - begunAt < 6_000 && facts;
+    });
+    expect(found).toEqual({ before: 0, ends: Array.from({ length: 64 }, () => 'aborted'), after: 64 });
+  });
+
+  /** Fetches by name while 64 other names get no answer, then aborts one of these after the other. Says how many had ended before and after. */
+  async function besideSilentNames(): Promise<{ before: number; ends: string[]; after: number }> {
     const { egress, url, queries } = await guarded(({ name }) => (name === 'hooks.example' ? [V4] : 'silence'));
     const calls = Array.from({ length: 64 }, () => new AbortController());
     const silent = calls.map(({ signal }, index) =>
       egress.download(`https://silent-${index}.example/`, { ...limits, timeoutMs: 60_000, signal }, length),
     );
-    await eventually(() => Promise.resolve(queries.length >= 128), { what: 'the queries' });
     let answered = 0;
     for (const call of silent) void call.then(() => (answered += 1));
+    await eventually(() => Promise.resolve(queries.length >= 128), { what: 'the queries' });
     expect(await egress.fetch(url, limits)).toMatchObject({ kind: 'answer', status: 200 });
     // The system's lookup threads for the names of providers are free, too.
     await expect(lookup('localhost')).resolves.toBeDefined();
-    expect(answered).toBe(0);
+    const before = answered;
+    const ends: string[] = [];
     // They end one after the other, and none ends another.
     for (const [index, call] of calls.entries()) {
       call.abort();
-      expect(await silent[index]).toEqual({ kind: 'failed', reason: 'aborted' });
+      const end = await silent[index];
+      ends.push(end !== undefined && 'reason' in end ? end.reason : 'saved');
     }
-    expect(answered).toBe(64);
-  });
+    return { before, ends, after: answered };
+  }
 
   it('is not queried after its call has ended', async () => {
     const { egress, url, queries } = await guarded(() => 'silence');
