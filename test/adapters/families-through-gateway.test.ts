@@ -174,7 +174,7 @@ describe('a synchronous picture', () => {
       [taskId],
     );
     await gateway.startWorker();
-    expect(await gateway.poll(apiKey, taskId, { secondsMax: 90 })).toMatchObject({
+    expect(await gateway.poll(apiKey, taskId, { secondsMax: 200 })).toMatchObject({
       status: 'failed',
       error: { code: 'upstream_outcome_unknown' },
     });

@@ -2,6 +2,7 @@ import { createParser } from 'eventsource-parser';
 import type { JsonObject } from '../../src/domain/json.ts';
 import type { Ask, DialectClient } from '../dialects/dialect-client.ts';
 import { objectAt, parsed } from '../dialects/json-at.ts';
+import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { startScriptedProvider, type ScriptedProvider } from './scripted-provider.ts';
 
@@ -30,6 +31,11 @@ export async function startProviderScene(): Promise<ProviderScene & { stop(): Pr
     'sandbox-a%',
   ]);
   const { apiKey } = await gateway.project({ credits: 10_000_000 });
+  // The API server may still have the channels of its start.
+  await eventually(async () => {
+    const body = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'ready' }] };
+    return (await gateway.create(apiKey, '/v1/chat/completions', body)).status === 200;
+  });
   return {
     gateway,
     apiKey,

@@ -265,12 +265,13 @@ describe('openai under /v1', () => {
 
   describe('videos', () => {
     const asking = { model: clip, prompt: 'a boat', seconds: '8', size: '1280x720' } as const;
+    const patience = { secondsMax: 120, what: 'the end of a video' };
     /** As the client for Python polls. */
     const finished = (id: string) =>
       eventually(async () => {
         const video = await client.videos.retrieve(id);
         return (video.status === 'completed' || video.status === 'failed') && video;
-      });
+      }, patience);
 
     it('are created, polled, and downloaded whole and in ranges', async () => {
       const before = await accountOf(gateway.database, project.projectId);
