@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { eventually } from '../support/eventually.ts';
 import type { DialogView } from './views.ts';
 import type { Visit } from './visit.ts';
@@ -23,22 +23,10 @@ export async function expectReachable({ page }: Visit, scope: 'main' | '[role=di
 /** Opens a dialog without the mouse, and expects the focus in it. */
 export async function openByKeyboard(visit: Visit, { opener, item }: DialogView): Promise<void> {
   const { page } = visit;
-  const button = visit.button(opener);
-  const press = async (): Promise<void> => {
-    await button.focus();
-    await page.keyboard.press('Enter');
-  };
-  await press();
+  await openByEnter(visit.button(opener), item === undefined ? visit.dialog : page.getByRole('menu'));
   if (item !== undefined) {
-    // A key pressed before the menu has the focus is lost. Under load the key that opens the menu was lost once too.
-    await eventually(
-      async () => {
-        if (await page.getByRole('menu').first().isVisible()) return page.evaluate<boolean>(hasFocus('menu'));
-        await press();
-        return false;
-      },
-      { what: 'the focus in the menu' },
-    );
+    // A key pressed before the menu has the focus is lost.
+    await focusIsIn(page, 'menu');
     const wanted = page.getByRole('menuitem', { name: item, exact: true });
     for (let n = 0; n < 12 && !(await isFocused(wanted)); n += 1) await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
@@ -47,10 +35,36 @@ export async function openByKeyboard(visit: Visit, { opener, item }: DialogView)
   await focusIsIn(page, 'dialog');
 }
 
+/** Presses Enter on a control until something opens. A loaded browser has lost such a key. */
+export const openByEnter = (control: Locator, opened: Locator): Promise<unknown> =>
+  pressEnter(control, () => opened.first().waitFor({ timeout: answerMs }));
+
+/** Presses Enter on a control, and again while `outcome` rejects. */
+export const pressEnter = (control: Locator, outcome: () => Promise<unknown>): Promise<unknown> =>
+  pressUntil(() => control.press('Enter', { timeout: answerMs }), outcome);
+
+const pressUntil = (press: () => Promise<void>, outcome: () => Promise<unknown>): Promise<unknown> =>
+  eventually(
+    async () => {
+      await press().catch(() => undefined);
+      return outcome().then(
+        () => true,
+        () => false,
+      );
+    },
+    { what: 'what a key does' },
+  );
+
+/** A key that has done nothing for so long counts as lost: the browser has handled it before `press` resolves. */
+export const answerMs = 5_000;
+
 /** Closes the open dialog by Escape, and expects the focus where it was before. */
 export async function closeByKeyboard(visit: Visit, { opener }: DialogView): Promise<void> {
-  await visit.page.keyboard.press('Escape');
-  await visit.dialog.waitFor({ state: 'detached' });
+  const { page, dialog } = visit;
+  await pressUntil(
+    () => page.keyboard.press('Escape'),
+    () => dialog.waitFor({ state: 'detached', timeout: answerMs }),
+  );
   await eventually(() => isFocused(visit.button(opener)), { what: 'the focus on what opened the dialog' });
 }
 
@@ -60,7 +74,7 @@ export const focusIsIn = (page: Page, role: 'menu' | 'dialog'): Promise<unknown>
 
 const hasFocus = (role: string): string => `document.activeElement.closest('[role=${role}]') !== null`;
 
-const isFocused = (item: ReturnType<Page['locator']>): Promise<boolean> =>
+export const isFocused = (item: Locator): Promise<boolean> =>
   item.evaluate(
     (element: { ownerDocument: { activeElement: unknown } }) => element.ownerDocument.activeElement === element,
   );

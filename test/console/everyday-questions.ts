@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { eventually } from '../support/eventually.ts';
 import { channelStateWords } from '../../src/domain/channels/channel-state.ts';
+import { isFocused } from './by-keyboard.ts';
 import { rowsOf } from './rows.ts';
 import type { EverydayWalk, Scene } from './scene.ts';
 import { spendWalk } from './usage-walks.ts';
@@ -99,7 +100,16 @@ export const questionWalks: readonly EverydayWalk[] = [
 
 /** Without the mouse, from any page. */
 async function searchFor({ page }: Scene['visit'], keys: string, id: string): Promise<void> {
-  await page.keyboard.press(keys);
+  const search = page.getByRole('searchbox', { name: 'Search' });
+  await eventually(
+    async () => {
+      if (await isFocused(search)) return true;
+      // A key that comes before the page listens is lost.
+      await page.keyboard.press(keys);
+      return isFocused(search);
+    },
+    { what: 'the focus in the search' },
+  );
   await page.keyboard.insertText(id);
   await page.keyboard.press('Enter');
 }

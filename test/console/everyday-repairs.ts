@@ -21,7 +21,8 @@ export const repairWalks: readonly EverydayWalk[] = [
       const received = async (inbox: string): Promise<unknown[]> =>
         JSON.parse(await (await fetch(`${inbox}/received`)).text()) as unknown[];
       return async () => {
-        for (const inbox of inboxes) await eventually(async () => (await received(inbox)).length === 2);
+        // A worker that was delayed may deliver one twice.
+        for (const inbox of inboxes) await eventually(async () => (await received(inbox)).length >= 2);
       };
     },
     async walk({ visit }) {

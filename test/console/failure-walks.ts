@@ -146,12 +146,15 @@ async function exhausted(scene: Scene): Promise<string> {
       (
         await gateway.database.query(
           'failure-last-try',
-          `update delivery set attempts = 7 where task_id = $1 and attempts = 1 and state = 'pending' returning id`,
+          `update delivery set attempts = 7, next_attempt_at = clock_timestamp() - interval '1 minute'
+           where task_id = $1 and attempts > 0 and lease_until is null and state = 'pending' returning id`,
           [taskId],
         )
       ).length === 1,
     { what: 'the first try' },
   );
+  // A test that was delayed finds its workflow waiting minutes for the third try.
+  await scene.admin.change('POST', '/jobs/process-pending-callbacks/run');
   await gateway.poll(stage.studio.apiKey, taskId, { until: ({ callback }) => callback?.state === 'exhausted' });
   return taskId;
 }

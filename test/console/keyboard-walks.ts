@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
-import { focusIsIn } from './by-keyboard.ts';
+import { focusIsIn, openByEnter } from './by-keyboard.ts';
 import type { Walk } from './scene.ts';
 import type { Visit } from './visit.ts';
 
@@ -13,6 +13,9 @@ export const keyboardWalks: readonly Walk[] = [
       await visit.page.keyboard.press('Tab');
       expect(await focused(visit)).toBe('Skip to the content');
       await visit.page.keyboard.press('Enter');
+      await eventually(() => visit.page.evaluate<boolean>(`document.activeElement.id === 'main'`), {
+        what: 'the focus on the content',
+      });
       await visit.page.keyboard.press('Tab');
       expect(await focused(visit)).toBe('New project');
 
@@ -51,9 +54,7 @@ export const keyboardWalks: readonly Walk[] = [
     async walk({ visit, stage }) {
       const { keyboard } = visit.page;
       await visit.open('/projects');
-      await visit.button('New project').focus();
-      await keyboard.press('Enter');
-      await visit.dialog.waitFor();
+      await openByEnter(visit.button('New project'), visit.dialog);
       await focusIs(visit, 'Name');
       for (let press = 0; press < 8; press += 1) {
         await keyboard.press('Tab');
@@ -64,8 +65,9 @@ export const keyboardWalks: readonly Walk[] = [
       await focusIs(visit, 'New project');
 
       await visit.open(`/projects/${stage.shop.projectId}`);
-      await visit.button('Add credits').focus();
-      await keyboard.press('Enter');
+      await openByEnter(visit.button('Add credits'), visit.dialog);
+      // A dialog that opens takes the focus a moment later, also from another field.
+      await focusIsIn(visit.page, 'dialog');
       await visit.dialog.getByLabel('Reference').focus();
       await keyboard.type('by keyboard');
       await keyboard.press('Enter');
@@ -80,9 +82,9 @@ export const keyboardWalks: readonly Walk[] = [
       const { keyboard } = visit.page;
       await visit.open('/channels');
       const menu = 'Actions for sandbox-a';
-      await visit.page.getByRole('button', { name: menu, exact: true }).focus();
-      await keyboard.press('Enter');
-      await visit.page.getByRole('menuitem').first().waitFor();
+      const opener = visit.page.getByRole('button', { name: menu, exact: true });
+      const items = visit.page.getByRole('menuitem');
+      await openByEnter(opener, items);
       // A key pressed before the menu has the focus is lost.
       await focusIsIn(visit.page, 'menu');
       await keyboard.press('ArrowDown');
@@ -95,8 +97,8 @@ export const keyboardWalks: readonly Walk[] = [
       await keyboard.press('Escape');
       await visit.dialog.waitFor({ state: 'detached' });
       await focusIs(visit, menu);
-      await keyboard.press('Enter');
-      await visit.page.getByRole('menuitem').first().waitFor();
+      await openByEnter(opener, items);
+      await focusIsIn(visit.page, 'menu');
       await keyboard.press('Escape');
       await focusIs(visit, menu);
     },

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
 import type { AdminClient } from './admin-client.ts';
 import type { Scene, Walk } from './scene.ts';
 import type { Visit } from './visit.ts';
@@ -176,6 +177,11 @@ export const listWalks: readonly Walk[] = [
     promise: 'saves a summary as a table',
     async walk({ visit, admin }) {
       await admin.change('POST', '/jobs/scheduled-maintenance/run');
+      // A run of more than ten seconds goes on after the answer.
+      await eventually(async () => {
+        const { data } = await admin.read('/jobs?name=scheduled-maintenance');
+        return (data as { state: string }[]).every(({ state }) => state !== 'running');
+      });
       await visit.open('/summaries');
       const download = visit.page.waitForEvent('download');
       await visit.press('Download CSV');

@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import { includesRole, type Role } from '../../src/domain/operators/role.ts';
 import type { Scene, Walk } from './scene.ts';
+import { focusIsIn } from './by-keyboard.ts';
 import { startVisit, type Visit } from './visit.ts';
 import { dialogViews, pageViews, type DialogView } from './views.ts';
 
@@ -63,6 +64,8 @@ async function expectOffer(
     item,
     offered ? 1 : 0,
   ]);
+  // Escape closes a menu that has the focus, which it takes a moment after it has opened.
+  await focusIsIn(visit.page, 'menu');
   await visit.page.keyboard.press('Escape');
   await visit.page.getByRole('menuitem').first().waitFor({ state: 'detached' });
 }

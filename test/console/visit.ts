@@ -94,6 +94,8 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
     answers,
     scriptBytes: () => scriptBytes,
     async open(path) {
+      // The console that asks again is gone with its document.
+      refusedReads.clear();
       await page.goto(`${baseUrl}/console${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
     },
@@ -114,6 +116,7 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
     },
     async fill(label, text) {
       const container = (await dialog.isVisible()) ? dialog : page;
+      if (container === dialog) await hasOpened(dialog);
       // The label of a required field has a mark that is no part of its name, and a password is no textbox.
       const named = container
         .getByRole('textbox', { name: label, exact: true })
@@ -128,6 +131,16 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
     },
   };
 }
+
+/**
+ * A dialog takes the focus a moment after it has opened, and a text goes to what has the focus. A dialog whose button is at work may have none,
+ * so this does not wait for long.
+ */
+const hasOpened = (dialog: Locator): Promise<void> =>
+  dialog
+    .locator(':focus')
+    .waitFor({ timeout: 1_000 })
+    .catch(() => undefined);
 
 /** Keeps the text of each message, because a message goes away after four seconds, in which a busy machine may not have looked. */
 const noteAlerts = `(() => {
