@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { AppContext, AppMiddleware } from '../context.ts';
 
 /**
- * `/livez` says that the event loop runs. It depends on nothing else, because an outage of the database must not restart every
- * process. `/readyz` says whether this process should get new requests: the database answers (checked every 2 s at most) and the
- * process is not stopping. Both come before the in-flight limit, so that a full process is not taken for a dead one.
+ * `/livez` says that the event loop runs. It depends on nothing else, because an outage of the database must not restart every process. `/readyz`
+ * says whether this process should get new requests: the database answers (checked every 2 s at most; an answer that came while the process
+ * paused counts) and the process is not stopping. Both come before the in-flight limit, so that a full process is not taken for a dead one.
  */
 export function health(isReady: () => Promise<boolean>, isStopping: () => boolean): AppMiddleware {
   const readiness = cached(isReady);
@@ -34,4 +34,4 @@ function cached(isReady: () => Promise<boolean>): () => Promise<boolean> {
 }
 
 const isReadyWithin = (isReady: () => Promise<boolean>): Promise<boolean> =>
-  Promise.race([isReady(), sleep(ANSWER_WITHIN_MS, false, { ref: false })]).catch(() => false);
+  Promise.race([isReady(), sleep(ANSWER_WITHIN_MS, false, { ref: false }).then(nextTurn)]).catch(() => false);

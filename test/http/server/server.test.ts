@@ -1,5 +1,7 @@
-import { connect } from 'node:net';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { AppMiddleware } from '../../../src/http/context.ts';
 import { scopes } from '../../../src/domain/projects/scope.ts';
@@ -147,6 +149,19 @@ describe('probes', () => {
     expect((await fetch(`${frame.url}/livez`, { method: 'POST' })).status).toBe(404);
   });
 
+  it('report ready if the check was answered while the process paused', async () => {
+    const still = new Int32Array(new SharedArrayBuffer(4));
+    const isReady = async (): Promise<boolean> => {
+      await nextTurn();
+      const answered = stat(process.execPath);
+      // Longer than a check may take. The answer is there when the process goes on.
+      Atomics.wait(still, 0, 0, 1_500);
+      return (await answered).isFile();
+    };
+    const frame = await start({ routes: [], deps: { isReady } });
+    expect((await fetch(`${frame.url}/readyz`)).status).toBe(200);
+  });
+
   it('report not ready if the check fails or does not answer', async () => {
     for (const isReady of [() => Promise.reject(new Error('away')), () => new Promise<boolean>(() => undefined)]) {
       const frame = await start({ routes: [], deps: { isReady } });
@@ -158,7 +173,8 @@ describe('probes', () => {
 describe('shutdown', () => {
   it('reports not ready immediately, still serves during the ready delay, and finishes running requests', async () => {
     const { route, inside, release } = gate();
-    const frame = await start({ routes: [route], settings: { SHUTDOWN_READY_DELAY_SECONDS: '4' } });
+    // Longer than this process may pause before it has read the answer of the probe.
+    const frame = await start({ routes: [route], settings: { SHUTDOWN_READY_DELAY_SECONDS: '12' } });
     const call = enter(frame);
     await until(() => inside() === 1);
     const closed = frame.close();
