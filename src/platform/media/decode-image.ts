@@ -28,7 +28,7 @@ export interface ImageDecoderSettings {
   /** The most pictures that are decoded at the same time. Up to `waitingMax` more may wait. */
   concurrencyMax: number;
   waitingMax: number;
-  /** The time from the first byte in to the last byte out. After it the decoder is killed. */
+  /** The time from the first byte in to the last byte out. After it a decoder that has not ended is killed. */
   timeoutSeconds: number;
   pixelsMax: number;
   /** The most memory for the pixels in the decoder. */
@@ -110,7 +110,7 @@ async function decodeApart(bytes: Buffer, settings: ImageDecoderSettings, signal
   try {
     const { output, exit } = await converse(child, bytes, settings.bytesMax + headMaxBytes);
     signal.throwIfAborted();
-    if (late) return { kind: 'refused', reason: 'too_slow' };
+    if (late && exit.signal !== null) return { kind: 'refused', reason: 'too_slow' };
     const answer = readAnswer(output);
     if (answer) return answer;
     // A picture can crash the decoder or exhaust its memory. An exit code means a bug in our own program.

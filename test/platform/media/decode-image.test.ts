@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
   createImageDecoder,
@@ -27,6 +28,9 @@ const decoder = (settings: Partial<ImageDecoderSettings> = {}) => {
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-decoder-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterEach(() => void jest.restoreAllMocks());
+
+/** Waits on it block this process. */
+const still = new Int32Array(new SharedArrayBuffer(4));
 
 /** Lets each decoder of this test stop itself when it starts, so that none has an answer before the test goes on. */
 function stopDecoders(): void {
@@ -64,6 +68,18 @@ describe('createImageDecoder', () => {
     const slow = await decoder({ timeoutSeconds: 0.01 })(await jpeg(8, 8));
     expect(slow).toEqual({ kind: 'refused', reason: 'too_slow' });
     expect(decodersOf(process.pid)).toEqual([]);
+  });
+
+  it('reads the picture of a decoder that ended in time, though this process paused past the limit', async () => {
+    const limitMs = 4_000;
+    const decoding = decoder({ timeoutSeconds: limitMs / 1_000 })(await jpeg(8, 8));
+    // The decoder gets its picture in a turn of the event loop, and then this process stands still.
+    await sleep(100);
+    await sleep(100);
+    const endsAt = performance.now() + limitMs;
+    const isDecoding = () => performance.now() < endsAt + 60_000 && decodersOf(process.pid).length > 0;
+    while (performance.now() < endsAt || isDecoding()) Atomics.wait(still, 0, 0, 50);
+    expect(await decoding).toMatchObject({ kind: 'ok', image: { width: 8, height: 8 } });
   });
 
   it('stops for an aborted signal, also in the queue, and decodes the next image', async () => {
