@@ -3,6 +3,7 @@ import { testConfig } from '../../support/test-config.ts';
 import type { Role } from '../../../src/domain/operators/role.ts';
 import { createAdminApi } from '../../../src/main/admin-api.ts';
 import { buildDeps } from '../../../src/main/build-deps.ts';
+import { patiently } from '../../support/database.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 import { startFrame, type Frame } from '../support.ts';
 
@@ -54,7 +55,9 @@ export async function startAdminHome(): Promise<AdminHome> {
 async function startAdminServer(
   settings: Record<string, string>,
 ): Promise<AdminServer & { close: () => Promise<void> }> {
-  const built = await buildDeps(testConfig({ ...settings, LOG_LEVEL: 'silent' }), 'test');
+  // If this process pauses in a transaction, others must not give up waiting for its lock.
+  const url = patiently(settings['DATABASE_URL'] ?? '', 60_000);
+  const built = await buildDeps(testConfig({ ...settings, DATABASE_URL: url, LOG_LEVEL: 'silent' }), 'test');
   const admin = createAdminApi(built.deps);
   const frame = await startFrame({ routes: [], later: admin.routes, settings, deps: { adminAccess: admin.access } });
   const ask: AdminServer['ask'] = async (token, method, path, { body, headers = {} } = {}) => {
