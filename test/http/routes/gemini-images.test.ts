@@ -23,7 +23,7 @@ afterAll(() => gateway.stop());
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
 let impatient: Promise<string> | undefined;
-/** An API server that waits for pictures for one second. */
+/** An API server that waits for pictures for one second. Those that it must not see take longer than it may pause. */
 const impatientApi = (): Promise<string> =>
   (impatient ??= gateway.startApi({ IMAGE_WAIT_SECONDS: '1' }).then(({ baseUrl }) => baseUrl));
 
@@ -118,7 +118,7 @@ describe('an image on the Gemini route', () => {
 
   it('gets DEADLINE_EXCEEDED with its task id if it takes too long, and a retry with the same key returns it', async () => {
     const headers = { 'idempotency-key': randomUUID() };
-    const body = withText('a slow fox [[latency=4000]]');
+    const body = withText('a slow fox [[latency=9000]]');
     const baseUrl = await impatientApi();
     const late = await ask(`${picture}:generateContent`, body, { headers, baseUrl });
     const failure = failureOf(late);
@@ -140,7 +140,7 @@ describe('an image on the Gemini route', () => {
       method: 'POST',
       url: `${await impatientApi()}/v1/images/generations`,
       headers: { 'content-type': 'application/json', authorization: `Bearer ${project.apiKey}` },
-      body: JSON.stringify({ model: picture, prompt: 'a slow hen [[latency=4000]]' }),
+      body: JSON.stringify({ model: picture, prompt: 'a slow hen [[latency=9000]]' }),
     });
     expect([late.status, late.headers['x-should-retry']]).toEqual([504, 'false']);
     expect(JSON.parse(late.text)).toEqual({
