@@ -73,12 +73,14 @@ export class GroupCommit<Member, Verdict> {
     while (this.#queue.length > 0) {
       await endOfTurn();
       const batch = this.#queue.splice(0, this.#options.membersMax);
-      // One timer for all callers: when it fires, none of them has waited for longer than this.
+      // One timer for all callers: when it fires, none of them has waited for longer than this. What arrived in a pause is read first.
+      let end: NodeJS.Immediate | undefined;
       const impatience = setInterval(() => {
-        turnAway([...batch, ...this.#queue.splice(0)], new NotAnswered());
+        end = setImmediate(() => turnAway([...batch, ...this.#queue.splice(0)], notAnswered()));
       }, this.#options.patienceMs ?? defaultPatienceMs);
       await this.#runBatch(batch);
       clearInterval(impatience);
+      clearImmediate(end);
     }
     this.#running = null;
   }
@@ -139,14 +141,8 @@ function turnAway(callers: readonly WaitingMember<unknown, never>[], error: unkn
 
 const defaultPatienceMs = 4_000;
 
-/** The database did not answer in time. The statement may still be executed. */
-class NotAnswered extends Error {
-  readonly code = 'ETIMEDOUT';
-
-  constructor() {
-    super('The database did not answer in time');
-  }
-}
+/** The statement may still be executed. */
+const notAnswered = (): Error => Object.assign(new Error('The database did not answer in time'), { code: 'ETIMEDOUT' });
 
 /** Waits for the end of this turn of the event loop, so that all calls of the turn share a batch. Costs microseconds when idle. */
 const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -162,6 +162,7 @@ export const recordWalks: readonly Walk[] = [
       await page.locator('tbody a[href$="/requests/req_upstream_timeout"]').waitFor({ state: 'detached' });
       await page.locator('tbody a[href$="/requests/req_client_left"]').waitFor();
       await page.locator('tbody').getByText('Left, charged').first().waitFor();
+      expect(await page.locator('tbody a[href$="/requests/req_upstream_timeout"]').count()).toBe(0);
       await visit.picture('requests-left');
     },
   },

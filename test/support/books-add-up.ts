@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/database.ts';
+import type { Database, Statements } from '../../src/db/database.ts';
 import { sumUsage } from '../../src/db/ledger/usage.ts';
 
 /** The usage of so many projects without a request is added up: of the ten thousand of an import it would take minutes. */
@@ -6,10 +6,13 @@ const idleMax = 100;
 
 /**
  * Throws unless, to the credit, the ledger of each project adds up to its balance and what is reserved, and its usage is what was settled less
- * what was given back. It adds up once more before it throws, because a statement of a killed process may have ended between two of its reads.
+ * what was given back. All of it is read as of one moment, because the statement of a killed process may end at any.
  */
-export async function demandBooksAddUp(database: Database, isLast = false): Promise<void> {
-  const accounts = await database.query<Account>(
+export const demandBooksAddUp = (database: Database): Promise<void> =>
+  database.transaction('begin isolation level repeatable read read only', (_query, inside) => demandSums(inside));
+
+async function demandSums(books: Statements): Promise<void> {
+  const accounts = await books.query<Account>(
     '',
     `select a.project_id, a.balance + a.reserved as held, sum(e.credits)::float8 as entered,
        coalesce(-sum(e.credits) filter (where e.kind in ('settle', 'adjust')), 0)::float8 as charged,
@@ -22,9 +25,8 @@ export async function demandBooksAddUp(database: Database, isLast = false): Prom
     if (isIdle) idle += 1;
     if (isIdle && idle > idleMax && held === entered) continue;
     const range = { projectId, from: beganAt, to: endedAt, timeZone: 'UTC', groups: [] };
-    const used = (await sumUsage(database, range, 1)).find(({ isTotal }) => isTotal)?.credits;
+    const used = (await sumUsage(books, range, 1)).find(({ isTotal }) => isTotal)?.credits;
     if (held === entered && used === charged) continue;
-    if (!isLast) return demandBooksAddUp(database, true);
     const sums = JSON.stringify({ held, entered, charged, used });
     throw new Error(`The books of ${projectId} do not add up: ${sums}`);
   }

@@ -5,8 +5,6 @@ import { cli } from '../../src/main/cli.ts';
 import { reportType } from '../../src/admin/report.ts';
 import { allActions } from '../../src/admin/table.ts';
 import { undocumented } from './undocumented.ts';
-// The commands connect with the patience of tests.
-import './test-config.ts';
 
 /** The exit code of a command and the JSON document that it printed. */
 export interface CommandResult {

@@ -1,7 +1,7 @@
 import { loadConfig, tune, type Config } from '../../src/config/load-config.ts';
 
 /**
- * For every configuration that this process loads from now on, also those of commands. A process that paused judges the three seconds that
+ * For every configuration that this process loads from now on. A process that paused judges the three seconds that
  * production has to connect before it reads what the database has answered meanwhile.
  */
 const patience = { DATABASE_CONNECT_TIMEOUT_MS: '60000' };

@@ -29,7 +29,7 @@ export interface Behaviour {
   tokens?: number | undefined;
   /** Chat: tokens per second. A whole answer comes when its last token would. */
   rate?: number | undefined;
-  /** Streamed chat: after that many tokens the connection is reset. */
+  /** Streamed chat: after that many tokens the connection is closed. */
   cut?: number | undefined;
   /** Streamed chat: after that many tokens nothing more comes. */
   silent?: number | undefined;

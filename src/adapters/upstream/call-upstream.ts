@@ -132,7 +132,8 @@ function callOnce(
     const handler: Dispatcher.DispatchHandler = {
       // Called before the request is written. Until then nothing was sent.
       onRequestStart(started) {
-        if (ended || call.signal?.aborted) started.abort(new Error('ended before it was sent'));
+        if (call.signal?.aborted) stop('ended by the caller');
+        if (ended) started.abort(new Error('ended before it was sent'));
         else controller = started;
       },
       onResponseStart(_controller, status, headers) {

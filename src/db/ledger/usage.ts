@@ -1,6 +1,6 @@
 import { tokenColumns, type TokenCounts } from '../../domain/catalog/token-counts.ts';
 import type { UsageGroup } from '../../domain/ledger/usage-group.ts';
-import type { Database } from '../database.ts';
+import type { Statements } from '../database.ts';
 
 export interface UsageRange {
   projectId: string;
@@ -35,7 +35,7 @@ const sums = `succeeded, failed, credits, ${tokens}`.replaceAll(/\w+/g, 'coalesc
  * entries, so it is exact at the time of the call. Returns at most `rowsMax` rows beside that, and one more where there are more.
  */
 export function sumUsage(
-  database: Database,
+  database: Statements,
   { projectId, keyId, from, to, timeZone, groups }: UsageRange,
   rowsMax: number,
 ): Promise<(Usage & { isTotal: boolean })[]> {

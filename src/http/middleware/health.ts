@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../platform/pause.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 
 /**
@@ -33,5 +33,5 @@ function cached(isReady: () => Promise<boolean>): () => Promise<boolean> {
   };
 }
 
-const isReadyWithin = (isReady: () => Promise<boolean>): Promise<boolean> =>
-  Promise.race([isReady(), sleep(ANSWER_WITHIN_MS, false, { ref: false }).then(nextTurn)]).catch(() => false);
+const isReadyWithin = async (isReady: () => Promise<boolean>): Promise<boolean> =>
+  (await within(ANSWER_WITHIN_MS, isReady()).catch(() => false)) ?? false;

@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { SilenceTimer } from '../silence-timer.ts';
 import { bareHost, EgressRefusal } from './check-url.ts';
 import { asError, Interruption, unlessAborted } from './interruption.ts';
 import { isPublicAddress } from './public-address.ts';
@@ -97,18 +98,19 @@ async function reachStage(socket: Socket, stage: 'connect' | 'secureConnect', si
   const failure = stage === 'connect' ? 'connect' : 'tls';
   socket.on('error', () => undefined);
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => settle(new Interruption(failure)), connectTimeoutMs);
     const onError = (cause: unknown) => settle(new Interruption(failure, { cause }));
     const onClose = () => settle(new Interruption(failure));
     const onReady = () => settle();
     const onAbort = () => settle(asError(signal.reason));
     const settle = (error?: Error) => {
-      clearTimeout(timer);
+      timer.stop();
       socket.off('error', onError).off('close', onClose).off(stage, onReady);
       signal.removeEventListener('abort', onAbort);
       if (error) reject(error);
       else resolve();
     };
+    const timer = new SilenceTimer(onClose);
+    timer.start(connectTimeoutMs);
     socket.on('error', onError).on('close', onClose).on(stage, onReady);
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();

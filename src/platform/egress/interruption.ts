@@ -1,3 +1,5 @@
+import { SilenceTimer } from '../silence-timer.ts';
+
 /**
  * How an exchange can fail. `dns` no address · `connect` no connection · `tls` the certificate or handshake failed ·
  * `timeout` the total time ran out · `reset` the peer closed the connection or did not speak HTTP · `too_large` more than allowed ·
@@ -16,17 +18,18 @@ export class Interruption extends Error {
 }
 
 /** A signal that aborts with an `Interruption` on timeout or with the caller's signal. `release` removes timer and listener. */
-export function createTimeLimit(timeoutMs: number, callerSignal: AbortSignal | undefined) {
+export function createTimeLimit(timeoutMs: number, callerSignal?: AbortSignal) {
   const controller = new AbortController();
   const end = (failure: EgressFailure) => controller.abort(new Interruption(failure));
   const onCallerAbort = () => end('aborted');
-  const timer = setTimeout(() => end('timeout'), timeoutMs);
+  const timer = new SilenceTimer(() => end('timeout'));
+  timer.start(timeoutMs);
   if (callerSignal?.aborted) onCallerAbort();
   callerSignal?.addEventListener('abort', onCallerAbort);
   return {
     signal: controller.signal,
     release: () => {
-      clearTimeout(timer);
+      timer.stop();
       callerSignal?.removeEventListener('abort', onCallerAbort);
     },
   };

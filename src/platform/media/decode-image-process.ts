@@ -53,6 +53,7 @@ async function clean(bytes: Buffer): Promise<DecoderAnswer> {
     };
   } catch (error) {
     const message = error instanceof Error ? error.message : '';
+    if (message.startsWith('timeout:')) return refuse('too_slow');
     return refuse(/pixel limit/i.test(message) ? 'too_many_pixels' : 'undecodable');
   }
 }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { createTimeLimit } from '../egress/interruption.ts';
 import { createFairBudget } from '../fair-budget.ts';
 import { createMemoryBudget } from '../memory-budget.ts';
 import { imageType, type ImageType } from './image-type.ts';
@@ -77,7 +78,7 @@ const DecoderHead = z.discriminatedUnion('kind', [
     height: z.int().positive(),
     bytes: z.int().positive(),
   }),
-  z.object({ kind: z.literal('refused'), reason: z.enum(['undecodable', 'too_many_pixels', 'too_large']) }),
+  z.object({ kind: z.literal('refused'), reason: z.enum(['undecodable', 'too_many_pixels', 'too_slow', 'too_large']) }),
 ]);
 export type DecoderHead = z.infer<typeof DecoderHead>;
 
@@ -100,25 +101,19 @@ async function decodeApart(bytes: Buffer, settings: ImageDecoderSettings, signal
       env: { VIPS_DISC_THRESHOLD: '2g', VIPS_CONCURRENCY: '1', MALLOC_ARENA_MAX: '2' },
     },
   );
-  let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    child.kill('SIGKILL');
-  }, settings.timeoutSeconds * 1_000);
-  const onAbort = (): void => void child.kill('SIGKILL');
-  signal.addEventListener('abort', onAbort, { once: true });
+  const limit = createTimeLimit(settings.timeoutSeconds * 1_000, signal);
+  limit.signal.addEventListener('abort', () => void child.kill('SIGKILL'));
   try {
     const { output, exit } = await converse(child, bytes, settings.bytesMax + headMaxBytes);
     signal.throwIfAborted();
-    if (late && exit.signal !== null) return { kind: 'refused', reason: 'too_slow' };
+    if (limit.signal.aborted && exit.signal !== null) return { kind: 'refused', reason: 'too_slow' };
     const answer = readAnswer(output);
     if (answer) return answer;
     // A picture can crash the decoder or exhaust its memory. An exit code means a bug in our own program.
     if (exit.signal !== null) return { kind: 'refused', reason: 'undecodable' };
     throw new Error(`the image decoder ended with exit code ${exit.code}`);
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
+    limit.release();
     child.kill('SIGKILL');
   }
 }

@@ -13,6 +13,7 @@ import { toUpstreamChat, type ChatReply, type ChatRequest, type UpstreamChat } f
 import { isContent, type ChatDelta } from '../../domain/chat/chat-stream.ts';
 import { carriedBy } from '../../domain/chat/chat-supports.ts';
 import { computedOnce } from '../../domain/computed-once.ts';
+import { createTimeLimit } from '../../platform/egress/interruption.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
 import type { ChatDeps, ChatInput } from './chat-input.ts';
 import { supportsOf, type PreparedChat } from './prepare-chat.ts';
@@ -127,15 +128,14 @@ export interface StreamEnds {
 export const askForStream =
   (chat: Config['chat'], { left, interrupted, isThinking }: StreamEnds): AskChannel<OpenedStream> =>
   async (adapter, upstream, request, deadline) => {
-    const overdue = new AbortController();
-    const timer = setTimeout(() => overdue.abort(), chat.streamSeconds * 1_000);
+    const limit = createTimeLimit(chat.streamSeconds * 1_000);
     const readOn = new ReadOn(chat, adapter, { left, isThinking });
     const attempt = await openStream(adapter, upstream, request, {
       limits: limitsOf(chat, deadline),
-      signal: AbortSignal.any([interrupted, overdue.signal, readOn.signal]),
+      signal: AbortSignal.any([interrupted, limit.signal, readOn.signal]),
     });
     if (attempt.kind !== 'ok') {
-      clearTimeout(timer);
+      limit.release();
       return attempt;
     }
     const stream = attempt.value;
@@ -143,13 +143,13 @@ export const askForStream =
       kind: 'ok',
       value: {
         ...stream,
-        isOverdue: () => overdue.signal.aborted,
+        isOverdue: () => limit.signal.aborted,
         follow: (counts) => {
           readOn.begin(counts);
           return readOn;
         },
         stop: () => {
-          clearTimeout(timer);
+          limit.release();
           stream.stop();
         },
       },
@@ -163,12 +163,15 @@ export const askForStream =
 export const askForLong =
   (chat: Config['chat']): AskChannel<ChatReply> =>
   async (adapter, upstream, request, deadline) => {
-    const options = { limits: limitsOf(chat, deadline), signal: AbortSignal.timeout(chat.streamSeconds * 1_000) };
     if (!adapter.chatStream) throw new Error('the family has no streamed chat');
-    const attempt = await adapter.chatStream(upstream, request, options);
-    return attempt.kind === 'ok'
-      ? orBroken(async () => ({ kind: 'ok', value: await collectReply(attempt.value) }))
-      : attempt;
+    const { signal, release } = createTimeLimit(chat.streamSeconds * 1_000);
+    try {
+      const attempt = await adapter.chatStream(upstream, request, { limits: limitsOf(chat, deadline), signal });
+      if (attempt.kind !== 'ok') return attempt;
+      return await orBroken(collectReply(attempt.value));
+    } finally {
+      release();
+    }
   };
 
 function limitsOf(chat: Config['chat'], deadline: number) {
@@ -187,8 +190,7 @@ async function openStream(
   if (!adapter.chatStream) throw new Error('the family has no streamed chat');
   const attempt = await adapter.chatStream(...call);
   if (attempt.kind !== 'ok') return attempt;
-  const { value: stream } = attempt;
-  return orBroken(async () => ({ kind: 'ok', value: await begin(stream) }));
+  return orBroken(begin(attempt.value));
 }
 
 async function begin(stream: ChatStream) {
@@ -212,9 +214,9 @@ async function begin(stream: ChatStream) {
 }
 
 /** The attempt of a stream that breaks off before anything of it was used. */
-async function orBroken<T>(work: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
+async function orBroken<T>(answer: Promise<T>): Promise<Attempt<T>> {
   try {
-    return await work();
+    return { kind: 'ok', value: await answer };
   } catch (error) {
     if (error instanceof ChatStreamBroken) return error.attempt;
     throw error;

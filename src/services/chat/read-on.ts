@@ -75,7 +75,7 @@ export class ReadOn {
   readonly #leave = (): void => {
     const isFree = this.#counts === null && this.#stopsAtHangUp;
     if (isFree || this.#suffices()) this.#leaving.abort();
-    else setTimeout(() => this.#leaving.abort(), this.#limits.ms).unref();
+    else setTimeout(() => setImmediate(() => this.#leaving.abort()), this.#limits.ms).unref();
   };
 
   #suffices(): boolean {

@@ -8,8 +8,6 @@ import type { Database } from '../../../src/db/database.ts';
 import { cli } from '../../../src/main/cli.ts';
 import { rowsOf, run } from '../../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-// The commands connect with the patience of tests.
-import '../../support/test-config.ts';
 
 let books: TestDatabase;
 let db: Database;

@@ -9,8 +9,6 @@ import { z } from 'zod';
 import { cli } from '../../../src/main/cli.ts';
 import { tokenRates } from '../../../src/domain/catalog/upstream-cost.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-// The commands connect with the patience of tests.
-import '../../support/test-config.ts';
 import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
 import { type ProcessOutput, Refusal, shipped } from './cli-rows.ts';
 

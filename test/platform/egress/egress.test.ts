@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createEgress, type Egress } from '../../../src/platform/egress/egress.ts';
 import type { ResolvedAddress } from '../../../src/platform/egress/resolve-name.ts';
 import { eventually } from '../../support/eventually.ts';
-import { holdTimer } from '../../support/held-timer.ts';
+import { holdTimer, passAfterPause } from '../../support/held-timer.ts';
 import { informational } from '../../support/informational-answers.ts';
 import {
   certificate,
@@ -291,6 +291,13 @@ describe('fetch', () => {
       socket.on('close', () => clearInterval(timer));
     });
     expect((await loopback().fetch(slowHeaders, { ...limits, timeoutMs: 150 })).kind).toBe('failed');
+  });
+
+  it('takes an answer that arrived in time, though this process paused until after the limit', async () => {
+    const passLimit = holdTimer(60_001);
+    const url = await receiver((_request, response) => void response.end('{}', () => passAfterPause(passLimit)));
+    const outcome = await loopback().fetch(url, { ...limits, timeoutMs: 60_001 });
+    expect(outcome).toMatchObject({ kind: 'answer', status: 200 });
   });
 
   it('reports connect if no server listens and reset if the peer closes the connection', async () => {

@@ -162,12 +162,15 @@ describe('many waiting tasks', () => {
     const starter = createTaskStarter(depsWith({ start }));
     // A started task counts for five seconds, which the first rounds would take on a busy machine.
     const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
-    expect(await starter.round()).toMatchObject({ started: 32, hasMore: true });
-    expect(order.toSorted()).toEqual([...ids.slice(0, 16), ...ids.slice(-16)].toSorted());
-    expect(await starter.round()).toMatchObject({ claimed: 0, hasMore: true });
-    await change(order.slice(0, 10), 'started_at = clock_timestamp()');
-    expect(await starter.round()).toMatchObject({ started: 10, hasMore: true });
-    clock.mockRestore();
+    try {
+      expect(await starter.round()).toMatchObject({ started: 32, hasMore: true });
+      expect(order.toSorted()).toEqual([...ids.slice(0, 16), ...ids.slice(-16)].toSorted());
+      expect(await starter.round()).toMatchObject({ claimed: 0, hasMore: true });
+      await change(order.slice(0, 10), 'started_at = clock_timestamp()');
+      expect(await starter.round()).toMatchObject({ started: 10, hasMore: true });
+    } finally {
+      clock.mockRestore();
+    }
     await change(ids, 'started_at = clock_timestamp()');
     const rest = [await starter.round(), await change(ids, 'started_at = clock_timestamp()'), await starter.round()];
     expect(rest[0]).toMatchObject({ started: 32, hasMore: true });

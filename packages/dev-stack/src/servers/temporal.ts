@@ -37,7 +37,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
   const port = keepPort ? options.port : await choosePort(options.port, avoid);
   const uiPort = keepPort ? options.uiPort : await choosePort(options.uiPort, avoid);
   const address = `127.0.0.1:${port}`;
-  // Where programs start slowly, the other server would answer for this one before this one has found its port taken.
+  // A slow Temporal finds its port taken late. Until then the server that has the port would answer the check for readiness.
   if (keepPort && (await choosePort(port, new Set())) !== port)
     throw new Error(`Temporal did not start on port ${port}: another server has it`);
   const server = await launch({
