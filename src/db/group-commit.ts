@@ -73,14 +73,12 @@ export class GroupCommit<Member, Verdict> {
     while (this.#queue.length > 0) {
       await endOfTurn();
       const batch = this.#queue.splice(0, this.#options.membersMax);
-      // One timer for all callers: when it fires, none of them has waited for longer than this. What arrived in a pause is read first.
-      let end: NodeJS.Immediate | undefined;
+      // One timer for all callers: when it fires, none of them has waited for longer than this.
       const impatience = setInterval(() => {
-        end = setImmediate(() => turnAway([...batch, ...this.#queue.splice(0)], notAnswered()));
+        turnAway([...batch, ...this.#queue.splice(0)], notAnswered());
       }, this.#options.patienceMs ?? defaultPatienceMs);
       await this.#runBatch(batch);
       clearInterval(impatience);
-      clearImmediate(end);
     }
     this.#running = null;
   }

@@ -57,20 +57,6 @@ describe('a batch where traces are on', () => {
   });
 });
 
-describe('a member whose verdict arrived while the process paused', () => {
-  it('gets it, although its time was over when the process went on', async () => {
-    const { door, reported, call } = openDoor();
-    const verdict = door.submit('a');
-    const first = await call(1);
-    // After a pause the timers fire before the sockets are read.
-    loseAllPatience();
-    first.answer();
-    expect(await verdict).toBe('a is written');
-    await door.flush();
-    expect(reported).toEqual([]);
-  });
-});
-
 describe('a member whose caller stopped waiting', () => {
   it.each([
     ['after its transaction was rolled back', lockTimeout],

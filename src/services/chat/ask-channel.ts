@@ -133,6 +133,9 @@ export const askForStream =
     const attempt = await openStream(adapter, upstream, request, {
       limits: limitsOf(chat, deadline),
       signal: AbortSignal.any([interrupted, limit.signal, readOn.signal]),
+    }).catch((error: unknown) => {
+      limit.release();
+      throw error;
     });
     if (attempt.kind !== 'ok') {
       limit.release();
