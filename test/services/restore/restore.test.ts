@@ -10,6 +10,10 @@ import { commandLine } from '../../support/command-line.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
 import { rowsOf, run } from '../../db/books.ts';
+import { awayFromMidnight } from '../../support/away-from-midnight.ts';
+
+// A test moves rows back by 20 minutes, and entries of two days have sums of their own.
+await awayFromMidnight({ secondsInto: 1_300, secondsLeft: 600 });
 
 let gateway: Gateway;
 let project: TestProject;
