@@ -6,9 +6,7 @@ import { collectReply } from '../../src/adapters/chat/chat-events.ts';
 import { createAdapters } from '../../src/adapters/registry.ts';
 import { answerCharactersMax } from '../../src/domain/chat/answer-limit.ts';
 import type { ChatReply, UpstreamChat } from '../../src/domain/chat/chat.ts';
-import { ReplyCollector } from '../../src/domain/chat/chat-stream.ts';
 import { beginEvents, familyWires, type FamilyName } from '../support/family-wires.ts';
-import { holdTimer, passAfterPause } from '../support/held-timer.ts';
 import { createReplyServer, type ReplyServer } from './reply-server.ts';
 
 let replies: ReplyServer;
@@ -109,37 +107,5 @@ describe.each(Object.keys(familyWires) as FamilyName[])('an answer of %s', (fami
       detail: 'HTTP 200, an event is too large',
     });
     await left;
-  });
-});
-
-describe('an answer whose counts come after its reason', () => {
-  it('has them, though this process paused until after the wait for them', async () => {
-    const wire = familyWires.openai;
-    const [reason = '', ...counts] = wire.end('stop', { input: 10, output: 90 }).split(/(?<=\n\n)/);
-    const hasReason = Promise.withResolvers<void>();
-    const passWait = holdTimer(2_000);
-    replies.answer((_request, response) => {
-      beginEvents(response);
-      response.write(wire.open(10) + wire.text('word') + reason);
-      void hasReason.promise.then(() => response.write(counts.join(''), () => passAfterPause(passWait)));
-    });
-    const request = {
-      model: 'm',
-      messages: [{ role: 'user' as const, content: 'hello' }],
-      tools: [],
-      maxTokens,
-      extra: {},
-    };
-    const upstream = { channelId: 'c', baseUrl: replies.url, credential: 'x' };
-    const { openai } = createAdapters(caller);
-    const attempt = await openai?.chatStream?.(upstream, request, { limits, signal: new AbortController().signal });
-    if (attempt?.kind !== 'ok') throw new Error(attempt?.detail);
-    const collector = new ReplyCollector();
-    await attempt.value.each((pieces) => {
-      collector.add(pieces);
-      if (pieces.some(({ kind }) => kind === 'finish')) hasReason.resolve();
-      return undefined;
-    });
-    expect(collector.reply()).toMatchObject({ finishReason: 'stop', usage: { inputTokens: 10, outputTokens: 90 } });
   });
 });

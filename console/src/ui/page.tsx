@@ -106,7 +106,7 @@ export function Loaded<T>({ of, children }: { of: Loadable<T>; children: (data: 
   return <Loading />;
 }
 
-/** A page that takes its title from its data. Until there are any it has `title`. */
+/** A page that takes its title from its data. Until they are loaded, its title is `title`. */
 export function LoadedPage<T>({
   title,
   of,

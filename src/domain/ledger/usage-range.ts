@@ -11,7 +11,7 @@ const summarizedMaxDays = 366;
 const hourlyMaxDays = 7;
 const halfHourSeconds = 1_800;
 
-/** The range of a report of usage, in unix seconds. What is not given makes it the last 30 days. Throws `invalid_value`, without a time: operators write dates. */
+/** The range of a report of usage, in unix seconds. What is not given makes it the last 30 days. Throws `invalid_value`, which repeats no time, because operators write dates. */
 export function usageRange(
   range: { from?: number | undefined; to?: number | undefined },
   nowMs: number,

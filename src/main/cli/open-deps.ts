@@ -95,7 +95,7 @@ const openers: { [Need in keyof ActionDeps]: Opener<Need> } = {
 
 async function openOperatorDatabase(settings: Config['database']) {
   await meetPooler(settings.url);
-  // Adding up years of entries may take an operator minutes, and a third statement waits for one of two. No client request may.
+  // Adding up years of entries may take minutes, and a third statement waits for one of the two connections. No request of a client may take as long.
   const db = openDatabase({ ...settings, poolMax: 2, connectTimeoutMs: 30_000, statementTimeoutMs: 300_000 });
   try {
     await assertSchemaVersion(db);

@@ -23,7 +23,8 @@ afterAll(async () => {
 
 const wire = familyWires.openai;
 const counted = { usage: { inputTokens: 10, outputTokens: 90 } };
-const [reason = '', ...counts] = wire.end('stop', { input: 10, output: 90 }).split(/(?<=\n\n)/);
+const [reason = '', ...rest] = wire.end('stop', { input: 10, output: 90 }).split(/(?<=\n\n)/);
+const counts = rest.join('');
 const request: UpstreamChat = {
   model: 'm',
   messages: [{ role: 'user', content: 'hello' }],
@@ -52,23 +53,22 @@ const chat: Config['chat'] = {
   retriesPerMinuteMin: 20,
 };
 
+/** The provider sends its whole answer, and then this process pauses until `pass` is due. */
+const answerBeforePause = (pass: () => void): void =>
+  replies.answer((_request, response) => {
+    beginEvents(response);
+    response.end(wire.open(10) + wire.text('word') + reason + counts, () => passAfterPause(pass));
+  });
+
 describe('an answer that arrived in time, while the process paused until after a limit', () => {
   it('is whole, if the limit is that of a long answer that the client gets as a whole', async () => {
-    const pass = holdTimer(60_001);
-    replies.answer((_request, response) => {
-      beginEvents(response);
-      response.end(wire.open(10) + wire.text('word') + reason + counts.join(''), () => passAfterPause(pass));
-    });
+    answerBeforePause(holdTimer(60_001));
     const attempt = await askForLong(chat)(adapter(), upstream(), request, deadline());
     expect(attempt).toMatchObject({ kind: 'ok', value: { content: 'word', ...counted } });
   });
 
   it('is whole, if the limit is that of a streamed answer', async () => {
-    const pass = holdTimer(60_001);
-    replies.answer((_request, response) => {
-      beginEvents(response);
-      response.end(wire.open(10) + wire.text('word') + reason + counts.join(''), () => passAfterPause(pass));
-    });
+    answerBeforePause(holdTimer(60_001));
     const ends = { left: never, interrupted: never, isThinking: false };
     const attempt = await askForStream(chat, ends)(adapter(), upstream(), request, deadline());
     if (attempt.kind !== 'ok') throw new Error(attempt.detail);
@@ -85,7 +85,7 @@ describe('an answer that arrived in time, while the process paused until after a
       beginEvents(response);
       response.write(wire.open(10) + wire.text('word'));
       hasLeft.signal.addEventListener('abort', () => {
-        response.end(reason + counts.join(''), () => passAfterPause(() => pass()));
+        response.end(reason + counts, () => passAfterPause(() => pass()));
       });
     });
     let pass = (): void => undefined;
@@ -97,14 +97,34 @@ describe('an answer that arrived in time, while the process paused until after a
     const readOn = attempt.value.follow(collector);
     pass = holdTimer(60_000);
     hasLeft.abort();
-    const rest = attempt.value.rest((pieces) => {
+    const read = attempt.value.rest((pieces) => {
       collector.add(pieces);
       readOn.heard(pieces);
     });
     // It is left as soon as its counts suffice.
-    await rest.catch(() => undefined);
+    await read.catch(() => undefined);
     attempt.value.stop();
     expect(collector.hasFinalCounts).toBe(true);
     expect(collector.reply()).toMatchObject(counted);
+  });
+
+  it('has its counts, if the limit is that of the wait for them after its reason', async () => {
+    const hasReason = Promise.withResolvers<void>();
+    const pass = holdTimer(2_000);
+    replies.answer((_request, response) => {
+      beginEvents(response);
+      response.write(wire.open(10) + wire.text('word') + reason);
+      void hasReason.promise.then(() => response.write(counts, () => passAfterPause(pass)));
+    });
+    const limits = { firstByteMs: 60_000, idleMs: 60_000, wholeMs: 60_000 };
+    const attempt = await adapter().chatStream?.(upstream(), request, { limits, signal: never });
+    if (attempt?.kind !== 'ok') throw new Error(attempt?.detail);
+    const collector = new ReplyCollector();
+    await attempt.value.each((pieces) => {
+      collector.add(pieces);
+      if (pieces.some(({ kind }) => kind === 'finish')) hasReason.resolve();
+      return undefined;
+    });
+    expect(collector.reply()).toMatchObject({ finishReason: 'stop', ...counted });
   });
 });
