@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import { allNamesOf } from '../../../domain/catalog/model-names.ts';
+import { maxOutputTokens } from '../../../domain/chat/chat-length.ts';
 import { GatewayError, quoted } from '../../../domain/errors.ts';
 import type { ModelForm, ModelQuery } from '../model-form.ts';
 import type { AnthropicModel, AnthropicModels } from '../../openapi/schemas/vendor-models.ts';
@@ -22,9 +23,24 @@ export const anthropicModels: ModelForm<z.input<typeof AnthropicModels>, z.input
   one: toModel,
 };
 
-function toModel({ model: { id, display_name } }: CatalogEntry): z.input<typeof AnthropicModel> {
-  // Anthropic too writes the epoch for a release date that is not known.
-  return { type: 'model', id, display_name, created_at: '1970-01-01T00:00:00Z' };
+/** With every member of Anthropic's object: its SDKs have no value for a member that is absent. What the catalog does not know is null. */
+function toModel(entry: CatalogEntry): z.input<typeof AnthropicModel> {
+  const { id, display_name } = entry.model;
+  const { ends_on: day, context_tokens } = entry.private;
+  return {
+    type: 'model',
+    id,
+    display_name,
+    // Anthropic too writes the epoch for a release date that is not known.
+    created_at: '1970-01-01T00:00:00Z',
+    lifecycle: day === undefined ? 'active' : 'deprecated',
+    deprecated_at: null,
+    retires_at: day === undefined ? null : `${day}T00:00:00Z`,
+    line: null,
+    max_input_tokens: context_tokens,
+    max_tokens: maxOutputTokens(entry),
+    capabilities: null,
+  };
 }
 
 function modelPageOf(

@@ -11,7 +11,21 @@ export const OpenaiModel = z
   .meta({ id: 'OpenaiModel' });
 
 export const AnthropicModel = z
-  .object({ type: z.literal('model'), id: z.string(), display_name: z.string(), created_at: z.string() })
+  .object({
+    type: z.literal('model'),
+    id: z.string(),
+    display_name: z.string(),
+    created_at: z.string(),
+    lifecycle: z
+      .enum(['active', 'deprecated'])
+      .describe('`deprecated` once the day is known on which it is not sold any more.'),
+    deprecated_at: z.null(),
+    retires_at: z.string().nullable().describe('The first moment at which it is not sold any more.'),
+    line: z.null(),
+    max_input_tokens: z.int().nullable(),
+    max_tokens: z.int(),
+    capabilities: z.null(),
+  })
   .meta({ id: 'AnthropicModel' });
 
 export const GeminiModel = z
