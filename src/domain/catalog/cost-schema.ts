@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueWords } from '../issue-words.ts';
 import { partialClasses, type PartialClass } from './token-classes.ts';
 
 /**
@@ -7,7 +8,7 @@ import { partialClasses, type PartialClass } from './token-classes.ts';
  */
 export const Cost = z.unknown().transform((value, context): UpstreamCost => {
   const isByTokens = typeof value === 'object' && value !== null && 'per_million' in value;
-  const read = isByTokens ? ByTokens.safeParse(value) : Rules.safeParse([value].flat());
+  const read = (isByTokens ? ByTokens : Rules).safeParse(isByTokens ? value : [value].flat(), { error: issueWords });
   if (read.success) return read.data;
   for (const { path, message } of read.error.issues)
     context.issues.push({ code: 'custom', path, message, input: value });

@@ -6,6 +6,7 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { quoted } from '../../domain/errors.ts';
+import { issueWords } from '../../domain/issue-words.ts';
 import { withCatalogDefaults, type CatalogDefaults } from './catalog-defaults.ts';
 import { CatalogFileEntry } from '../../domain/catalog/catalog.ts';
 import { checkCatalogEntry, checkCatalogNames } from './check-catalog-entry.ts';
@@ -129,7 +130,7 @@ function readEntry(
   const model = id.success ? quoted(id.data.id) : `models[${index}]`;
   const unsafe = unsafePart(item, 0);
   if (unsafe !== undefined) return { problems: [{ model, path: '', message: unsafe }] };
-  const parsed = CatalogFileEntry.safeParse(withCatalogDefaults(withoutVersion(item), defaults));
+  const parsed = CatalogFileEntry.safeParse(withCatalogDefaults(withoutVersion(item), defaults), { error: issueWords });
   if (parsed.success) {
     const { private: hidden, ...publicPart } = parsed.data;
     return { entry: { model: publicPart, private: hidden }, problems: [] };

@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import { mediaFamilies } from '../../../adapters/registry.ts';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import { GatewayError } from '../../../domain/errors.ts';
+import { issueWords } from '../../../domain/issue-words.ts';
 import { assertMade } from '../../../domain/tasks/offered-requests.ts';
 import { envelopeKeys, reservedKeys, resolveMediaRequest } from '../../../domain/catalog/parameters.ts';
 import { mediaCredits } from '../../../domain/ledger/pricing.ts';
@@ -14,8 +14,9 @@ export function checkExamples(entry: CatalogEntry, { problem }: Findings): void 
     const path = `parameters.examples.${index}`;
     if (Object.hasOwn(values, 'model') && values.model !== entry.model.id) problem(path, 'names another model');
     if (entry.model.type === 'chat') {
-      const chat = ChatExample.safeParse(values);
-      if (!chat.success) problem(path, `is not a valid request: ${z.prettifyError(chat.error)}`);
+      const chat = ChatExample.safeParse(values, { error: issueWords });
+      for (const issue of chat.error?.issues ?? [])
+        problem([path, 'values', ...issue.path.map(String)].join('.'), issue.message);
       continue;
     }
     const refusal = refusalOf(entry, values);
@@ -50,7 +51,6 @@ function refusalOf(entry: CatalogEntry, body: Record<string, unknown>): string |
     assertMade(entry, input, mediaFamilies);
     return undefined;
   } catch (error) {
-    const param = error instanceof GatewayError && error.param !== undefined ? `${error.param}: ` : '';
-    return `${param}${error instanceof Error ? error.message : String(error)}`;
+    return error instanceof Error ? error.message : String(error);
   }
 }
