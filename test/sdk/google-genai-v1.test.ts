@@ -46,7 +46,7 @@ describe('@google/genai without an API version', () => {
         displayName: expect.any(String),
         inputTokenLimit: expect.any(Number),
         outputTokenLimit: 65_536,
-        supportedActions: ['generateContent', 'streamGenerateContent'],
+        supportedActions: ['generateContent', 'streamGenerateContent', 'countTokens'],
       });
     },
   );

@@ -38,6 +38,6 @@ function toModel(entry: CatalogEntry) {
       ...nonNullFields({ inputTokenLimit: entry.private.context_tokens }),
       outputTokenLimit: maxOutputTokens(entry),
     }),
-    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', ...(type === 'image' ? ['predict'] : [])],
+    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', type === 'image' ? 'predict' : 'countTokens'],
   };
 }
