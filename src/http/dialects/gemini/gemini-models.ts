@@ -38,6 +38,10 @@ function toModel(entry: CatalogEntry) {
       ...nonNullFields({ inputTokenLimit: entry.private.context_tokens }),
       outputTokenLimit: maxOutputTokens(entry),
     }),
-    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', type === 'image' ? 'predict' : 'countTokens'],
+    supportedGenerationMethods: [
+      'generateContent',
+      'streamGenerateContent',
+      type === 'image' ? 'predict' : 'countTokens',
+    ],
   };
 }
