@@ -95,7 +95,10 @@ describe('keys', () => {
     const leaked = `sk-${'Leak'.repeat(10)}000000`;
     for (const query of [`key=${leaked}`, 'api_key=abc', `x=${leaked}`, `x=sk%2D${'Leak'.repeat(10)}`, `${leaked}=1`]) {
       const answer = await get(`/api/v1/models?${query}`);
+      const text = await answer.clone().text();
       expect([answer.status, await codeOf(answer)]).toEqual([401, 'invalid_api_key']);
+      // The key may be a good one: a client that hears it is not would look for the fault in the wrong place.
+      expect(text).toMatch(/in the query string is refused.* in a header/);
     }
     await get(`/nowhere/${leaked}`);
     expect(frame.logText()).not.toContain('Leak');

@@ -1,4 +1,4 @@
-import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
+import type { ChatDelta, ThoughtText } from '../../domain/chat/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 
@@ -34,3 +34,20 @@ export const dataEvent = (json: string): string => `data: ${json}\n\n`;
 
 /** The same with a name, by which some SDKs tell events apart. */
 export const namedEvent = (name: string, json: object): string => `event: ${name}\n${dataEvent(JSON.stringify(json))}`;
+
+/**
+ * Pieces of one kind that arrived together become one, which costs the client less. Clients of Google read one text of each kind in an event.
+ * For dialects without a field for the signature of a thought.
+ */
+export function joinedPieces(deltas: readonly ChatDelta[], thoughts: ThoughtText): readonly ChatDelta[] {
+  if (deltas.length === 1 && deltas[0]?.kind === 'text') return deltas;
+  const all: ChatDelta[] = [];
+  for (const delta of deltas.map((one) => thoughts.next(one))) {
+    if (delta.kind === 'signed_thought') continue;
+    const last = all.at(-1);
+    if (last && 'text' in last && 'text' in delta && last.kind === delta.kind)
+      all[all.length - 1] = { ...last, text: last.text + delta.text };
+    else all.push(delta);
+  }
+  return all;
+}

@@ -19,7 +19,7 @@ export function demandApiKey(
 ): AppMiddleware {
   return async (ctx, next) => {
     if (ctx.querystring !== '' && hasKeyInQuery(new URLSearchParams(ctx.querystring)))
-      throw refuse(ctx, failures, new GatewayError('invalid_api_key'));
+      throw refuse(ctx, failures, new GatewayError('invalid_api_key', { message: keyInQuery }));
     const credentials = allCredentials(ctx.req, { gemini: dialectOf(ctx) === 'gemini' });
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const [secret] = credentials;
@@ -29,6 +29,9 @@ export function demandApiKey(
     await next();
   };
 }
+
+/** Google's own API takes `?key=`, so the key may be a valid one. */
+const keyInQuery = 'A key in the query string is refused, because URLs are logged. Send it in a header.';
 
 /** Tells operators who mix up the two APIs. */
 const unknownKeyMessage = (secret = ''): string | undefined =>

@@ -1,6 +1,6 @@
 import { ThoughtText, type ChatDelta } from '../../../domain/chat/chat-stream.ts';
 import { statusOf } from '../../response/error-status.ts';
-import { dataEvent, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
+import { dataEvent, joinedPieces, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
 import { geminiError } from './gemini.ts';
 import { finishWords, geminiUsage, toCallPart, type GeminiPart } from './gemini-chat-reply.ts';
 
@@ -16,7 +16,7 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
   const thoughts = new ThoughtText();
   return {
     pieces(deltas) {
-      const parts = deltas.flatMap((delta) => toPart(thoughts.next(delta)));
+      const parts = joinedPieces(deltas, thoughts).flatMap(toPart);
       return parts.length === 0 ? '' : event({ content: { role: 'model', parts } });
     },
 

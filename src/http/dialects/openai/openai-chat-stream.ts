@@ -2,7 +2,13 @@ import type { ChatTool } from '../../../domain/chat/chat.ts';
 import { ThoughtText, type ChatDelta } from '../../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { tollgateOf } from '../chat-answer.ts';
-import { dataEvent, type ChatStreamWriter, type StreamAbout, type StreamEnd } from '../chat-stream-writer.ts';
+import {
+  dataEvent,
+  joinedPieces,
+  type ChatStreamWriter,
+  type StreamAbout,
+  type StreamEnd,
+} from '../chat-stream-writer.ts';
 import { customInput, isCustomTool } from '../custom-tool.ts';
 import { openaiError } from './openai.ts';
 import { openaiUsage } from './openai-chat-reply.ts';
@@ -36,7 +42,7 @@ export function openaiStream(
   return {
     pieces(deltas) {
       let events = '';
-      for (const delta of joined(deltas, thoughts)) {
+      for (const delta of joinedPieces(deltas, thoughts)) {
         if (delta.kind !== 'tool_call' || !keepCustom(customCalls, delta, tools)) events += piece(toDelta(delta));
       }
       return events;
@@ -60,20 +66,6 @@ export function openaiStream(
         `${JSON.stringify(openaiError(error)).slice(0, -1)},${head.slice(1)},"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"error"}]}`,
       ),
   };
-}
-
-/** Pieces of one kind that arrived together become one, which costs the client less. */
-function joined(deltas: readonly ChatDelta[], thoughts: ThoughtText): readonly ChatDelta[] {
-  if (deltas.length === 1 && deltas[0]?.kind === 'text') return deltas;
-  const all: ChatDelta[] = [];
-  for (const delta of deltas.map((one) => thoughts.next(one))) {
-    // A signature has no field in this dialect.
-    if (delta.kind === 'signed_thought') continue;
-    const last = all.at(-1);
-    if (last?.kind === 'text' && delta.kind === 'text') all[all.length - 1] = { ...last, text: last.text + delta.text };
-    else all.push(delta);
-  }
-  return all;
 }
 
 /** The JSON of a delta. */
