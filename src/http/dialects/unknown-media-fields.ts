@@ -54,9 +54,11 @@ export function readMediaBody<Schema extends z.ZodType>(
   reading: Reading,
 ): { parsed: z.output<Schema>; leftOut: string[] | undefined } {
   const copy = copyOf(body);
-  return isJsonObject(copy)
-    ? readBody(schema, copy, rules, reading)
-    : { parsed: validate(schema, body), leftOut: undefined };
+  if (!isJsonObject(copy)) return { parsed: validate(schema, body), leftOut: undefined };
+  // go-openai's forms have `size` and `response_format` always, perhaps empty.
+  for (const field of ['size', 'response_format', 'seconds', 'input_reference'])
+    if (copy[field] === '') copy[field] = null;
+  return readBody(schema, copy, rules, reading);
 }
 
 /** A copy whose objects can be changed, without a copy of the texts in it: a picture has megabytes of them. */

@@ -4,6 +4,7 @@ import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import { resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
 import { readOpenaiEdit, readOpenaiImage, toCoreOpenaiImage } from '../../../src/http/dialects/openai/openai-image.ts';
+import { readOpenaiVideo } from '../../../src/http/dialects/openai/openai-video-request.ts';
 
 const { entries } = await loadCatalog('catalog');
 const request = { model: 'aurora-image-1', prompt: 'a fox' };
@@ -111,6 +112,18 @@ describe('a request for pictures', () => {
     expect(readOpenaiImage(request).isInline).toBe(true);
     expect(readOpenaiImage({ ...request, response_format: 'b64_json' }).isInline).toBe(true);
     expect(readOpenaiImage({ ...request, response_format: 'url' }).isInline).toBe(false);
+  });
+
+  it.each([true, false])('may have empty texts for absent fields, as a form must: strict %j', (isStrict) => {
+    const empty = { size: '', response_format: '' };
+    for (const read of [readOpenaiImage, readOpenaiEdit]) {
+      const body = { ...request, image: png };
+      expect(read({ ...body, ...empty }, { isStrict })).toEqual(read(body, { isStrict }));
+    }
+    const emptyOfVideos = { size: '', seconds: '', input_reference: '' };
+    expect(readOpenaiVideo({ ...request, ...emptyOfVideos }, { isStrict })).toEqual(
+      readOpenaiVideo(request, { isStrict }),
+    );
   });
 
   it('either parses or throws a GatewayError for arbitrary JSON', () => {

@@ -210,9 +210,10 @@ describe('a response', () => {
     });
   });
 
-  it('has every value that the schema of Open Responses requires, whether the request named it or not', () => {
+  it('has every value that the schemas of Open Responses and OpenAI require, whether the request named it or not', () => {
     const tools = [{ type: 'function', name: 'look' }];
     expect(write({}, { tools })).toMatchObject({
+      access_programs: null,
       temperature: 1,
       top_p: 1,
       presence_penalty: 0,

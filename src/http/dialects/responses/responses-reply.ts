@@ -60,6 +60,7 @@ export function openResponse({ id, created, model }: Omit<ChatAnswer, 'reply' | 
   return {
     id,
     object: 'response' as const,
+    access_programs: null,
     created_at: created,
     status: 'in_progress',
     background: false,
