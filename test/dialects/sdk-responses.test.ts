@@ -4,7 +4,7 @@ import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 import { weather } from './dialect-client.ts';
 import { families, familyNames } from './matrix.ts';
-import { weatherPrompts, startSdkScene, type SdkScene } from './sdk-scene.ts';
+import { hitsOf, weatherPrompts, startSdkScene, type SdkScene } from './sdk-scene.ts';
 
 let scene: SdkScene & { stop(): Promise<void> };
 beforeAll(async () => {
@@ -50,6 +50,28 @@ describe('openai, responses', () => {
     }
     expect(cities).toEqual(['Oslo', 'Rome']);
   });
+
+  // OpenAI's answers have them without `include`, as the type of a reasoning item says.
+  it.each(['OpenAI Responses', 'Anthropic', 'Gemini'] as const)(
+    'gets signed thoughts without asking for them, whole and streamed: %s',
+    async (family) => {
+      for (const stream of [false, true]) {
+        const prompt = `unasked ${family} ${stream} [[thoughts=20 tool=weather args={"city":"Oslo"}]]`;
+        const question = { role: 'user' as const, content: prompt };
+        const ask = { model: families[family], tools, reasoning: { effort: 'high' as const } };
+        const { output } = stream
+          ? await client.responses.stream({ ...ask, input: [question] }).finalResponse()
+          : await client.responses.create({ ...ask, input: [question] });
+        const results = output.flatMap((item) =>
+          item.type === 'function_call'
+            ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: 'rain' }]
+            : [],
+        );
+        await client.responses.create({ ...ask, input: [question, ...output.map(asInput), ...results] });
+        expect((await hitsOf(scene.gateway, prompt)).at(-1)?.signed).toBeGreaterThan(0);
+      }
+    },
+  );
 
   it('takes thoughts back whose summary the client dropped, as genai for Rust does', async () => {
     const ask = {

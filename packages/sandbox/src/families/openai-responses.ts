@@ -64,12 +64,11 @@ const hasChangedThoughts = ({ type, summary, encrypted_content: content }: Field
   content !== encrypted(textOfParts(summary)) &&
   !(objectsOf(summary).length === 0 && /^enc_[0-9a-f]{8}$/.test(stringOf(content)));
 
-const toReasoning = (thoughts: string, { include }: Fields): Fields => ({
+const toReasoning = (thoughts: string): Fields => ({
   id: 'rs_sbx',
   type: 'reasoning',
   summary: [{ type: 'summary_text', text: thoughts }],
-  ...(Array.isArray(include) &&
-    include.includes('reasoning.encrypted_content') && { encrypted_content: encrypted(thoughts) }),
+  encrypted_content: encrypted(thoughts),
 });
 
 const isCustom = ({ name }: ToolCalled, { tools }: Fields): boolean =>
@@ -99,7 +98,7 @@ const toResponse = (
   incomplete_details: finish === 'length' ? { reason: 'max_output_tokens' } : null,
   model: input.model,
   output: [
-    ...(thoughts === '' ? [] : [toReasoning(thoughts, input)]),
+    ...(thoughts === '' ? [] : [toReasoning(thoughts)]),
     ...(text === '' ? [] : [toMessage(text)]),
     ...tools.map((tool) => toCall(tool, input, 'completed')),
   ],
@@ -125,7 +124,7 @@ const streamWords =
     let isThinking = false;
     /** The event that ends the thoughts, where they were the last piece. */
     const endOfThoughts = () => {
-      const item = toReasoning(thoughts, input);
+      const item = toReasoning(thoughts);
       return isThinking ? event('response.output_item.done', { output_index: 0, item }) : '';
     };
     const called = tools.flatMap((tool, index) => {

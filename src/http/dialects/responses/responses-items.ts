@@ -35,11 +35,10 @@ interface Call {
 /**
  * The items of one response, built from the pieces of the answer, and the events that tell of them
  * (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). Calls stay open until the end, because their
- * pieces may be mixed.
+ * pieces may be mixed. Thoughts have their signatures whether or not `include` names them, as the types of `openai` 7.57 describe it.
  */
 export class ResponseItems {
   readonly #tail: string;
-  readonly #isSigned: boolean;
   readonly #tools: readonly ChatTool[];
   readonly #done: OutputItem[] = [];
   readonly #calls = new Map<number, Call>();
@@ -47,10 +46,9 @@ export class ResponseItems {
   #message: OpenMessage | null = null;
   #thought: OpenThought | null = null;
 
-  /** `tail` makes the ids of the items unique. Signatures are written if the client asked for them. Calls are named as in `tools`. */
-  constructor({ tail, isSigned, tools }: { tail: string; isSigned: boolean; tools: readonly ChatTool[] }) {
-    this.#tail = tail;
-    this.#isSigned = isSigned;
+  /** The id of the response makes those of the items unique. Calls are named as in `tools`. */
+  constructor(id: string, tools: readonly ChatTool[]) {
+    this.#tail = id.replace(/^resp_/, '');
     this.#tools = tools;
   }
 
@@ -149,9 +147,8 @@ export class ResponseItems {
   }
 
   #sign(thought: SignedThought): ItemEvent[] {
-    const token = this.#isSigned ? toToken(thought, 'openai') : undefined;
-    if (this.#thought) return this.#endThought(token);
-    return token === undefined ? [] : [...this.#endMessage('completed'), ...this.#hidden(token)];
+    const token = toToken(thought, 'openai');
+    return this.#thought ? this.#endThought(token) : [...this.#endMessage('completed'), ...this.#hidden(token)];
   }
 
   /** A thought of which the client sees only the signature. */
@@ -184,9 +181,7 @@ export class ResponseItems {
     let call = this.#calls.get(index);
     if (!call) {
       events.push(...this.#endThought(), ...this.#endMessage('completed'));
-      const token = this.#isSigned
-        ? tokenOfCall({ id: id ?? '', ...(signature !== undefined && { signature }) })
-        : undefined;
+      const token = tokenOfCall({ id: id ?? '', ...(signature !== undefined && { signature }) });
       if (token !== undefined) events.push(...this.#hidden(token));
       const tool = this.#tools.find((one) => one.name === name);
       call = { ...this.#open(tool?.custom ? 'ctc' : 'fc'), callId: id ?? '', name: name ?? '', arguments: '', tool };

@@ -13,22 +13,11 @@ type Response = z.input<typeof OpenaiResponse>;
  * `tools` are its parsed tools.
  */
 export function responseObject(answer: ChatAnswer, request: JsonObject, tools: readonly ChatTool[] = []): Response {
-  const items = new ResponseItems(itemsOf(answer.id, request, tools));
+  const items = new ResponseItems(answer.id, tools);
   for (const delta of toDeltas(answer.reply).filter(isContent)) items.add(delta);
   items.end(responseStatus(answer.reply));
   return finishedResponse(answer, request, items.items);
 }
-
-/** What the items of a response need to know of its request. */
-export const itemsOf = (
-  id: string,
-  request: JsonObject,
-  tools: readonly ChatTool[],
-): ConstructorParameters<typeof ResponseItems>[0] => ({
-  tools,
-  tail: id.replace(/^resp_/, ''),
-  isSigned: Array.isArray(request.include) && request.include.includes('reasoning.encrypted_content'),
-});
 
 /** The status of the response and of its last item. */
 export const responseStatus = ({ finishReason }: ChatReply): 'completed' | 'incomplete' =>

@@ -4,7 +4,7 @@ import { tollgateOf } from '../chat-answer.ts';
 import { namedEvent, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
 import { errorFields } from '../openai/openai.ts';
 import { ResponseItems, type ItemEvent } from './responses-items.ts';
-import { finishedResponse, itemsOf, openResponse, responseStatus } from './responses-reply.ts';
+import { finishedResponse, openResponse, responseStatus } from './responses-reply.ts';
 
 /**
  * Writes the events of a streamed response (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). The last
@@ -15,7 +15,7 @@ export function responsesStream(
   request: JsonObject,
   tools: readonly ChatTool[] = [],
 ): ChatStreamWriter {
-  const items = new ResponseItems(itemsOf(about.id, request, tools));
+  const items = new ResponseItems(about.id, tools);
   let sequence = 0;
   const write = ({ type, ...members }: ItemEvent): string =>
     namedEvent(type, { type, sequence_number: sequence++, ...members });
