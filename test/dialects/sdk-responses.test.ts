@@ -73,24 +73,27 @@ describe('openai, responses', () => {
     },
   );
 
-  it('takes thoughts back whose summary the client dropped, as genai for Rust does', async () => {
-    const ask = {
-      model: families['OpenAI Responses'],
-      tools,
-      include: ['reasoning.encrypted_content' as const],
-      reasoning: { effort: 'high' as const, summary: 'auto' as const },
-    };
-    const question = { role: 'user' as const, content: `without summaries ${weatherPrompts[0]}` };
-    const { output } = await client.responses.create({ ...ask, input: [question] });
-    const input = output.flatMap((item): OpenAI.Responses.ResponseInputItem[] => {
-      if (item.type === 'function_call')
-        return [asInput(item), { type: 'function_call_output', call_id: item.call_id, output: 'rain' }];
-      return item.type === 'reasoning' ? [{ ...item, summary: [] }] : [];
-    });
-    expect(input).toHaveLength(3);
-    const answer = await client.responses.create({ ...ask, input: [question, ...input] });
-    expect(answer.output_text).toMatch(/^Sandbox answer to: /);
-  });
+  it.each(['OpenAI Responses', 'Anthropic'] as const)(
+    'takes thoughts back whose summary the client dropped, as genai for Rust does: %s',
+    async (family) => {
+      const ask = {
+        model: families[family],
+        tools,
+        include: ['reasoning.encrypted_content' as const],
+        reasoning: { effort: 'high' as const, summary: 'auto' as const },
+      };
+      const question = { role: 'user' as const, content: `without summaries ${family} ${weatherPrompts[0]}` };
+      const { output } = await client.responses.create({ ...ask, input: [question] });
+      const input = output.flatMap((item): OpenAI.Responses.ResponseInputItem[] => {
+        if (item.type === 'function_call')
+          return [asInput(item), { type: 'function_call_output', call_id: item.call_id, output: 'rain' }];
+        return item.type === 'reasoning' ? [{ ...item, summary: [] }] : [];
+      });
+      expect(input).toHaveLength(3);
+      const answer = await client.responses.create({ ...ask, input: [question, ...input] });
+      expect(answer.output_text).toMatch(/^Sandbox answer to: /);
+    },
+  );
 
   it('reads an answer by a schema and what it cost', async () => {
     const { data, response } = await client.responses

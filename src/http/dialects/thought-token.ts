@@ -3,13 +3,14 @@ import { thoughtKinds, type SignedThought, type ThoughtKind } from '../../domain
 
 /**
  * A dialect has one field for the signature of a thought, in the format of its own vendor. A thought of another vendor, and one with an id,
- * stands there as `tollgate.KIND.ID.SIGNATURE`, so that it finds its way back.
+ * stands there as `tollgate.KIND.ID.SIGNATURE`, so that it finds its way back. For a thought of Anthropic, which has no id, ID is its text: Anthropic
+ * verifies it, and clients of OpenAI may drop it, because their encrypted content is the whole thought.
  */
 type TokenKind = ThoughtKind | 'gemini_call';
 
 /** The text for the signature field of a dialect whose own thoughts are of the kind `own`. */
-export const toToken = ({ kind, id, signature }: SignedThought, own: ThoughtKind): string =>
-  kind === own && id === undefined ? signature : join(kind, id, signature);
+export const toToken = ({ kind, text, id, signature }: SignedThought, own: ThoughtKind): string =>
+  kind === own && id === undefined ? signature : join(kind, kind === 'anthropic' ? text : id, signature);
 
 /** The thought in a signature field, or the signature of a tool call. `text` and `id` are those of the fields beside it. */
 export function fromToken(
@@ -21,6 +22,7 @@ export function fromToken(
   if (signature === undefined) return { kind: own, signature: token, ...beside };
   const named = id ? { id: Buffer.from(id, 'base64url').toString() } : {};
   if (kind === 'gemini_call') return { callId: named.id ?? '', signature };
+  if (kind === 'anthropic') return { kind, text: beside.text || (named.id ?? ''), signature };
   const thoughtKind = thoughtKinds.find((one) => one === kind);
   return thoughtKind
     ? { kind: thoughtKind, text: beside.text, signature, ...named }
