@@ -111,6 +111,16 @@ describe('@modelcontextprotocol/client', () => {
     },
   );
 
+  it('may send null for what it does not name: an argument, or all of them', async () => {
+    const optional = { max_credits: null, wait_seconds: null, idempotency_key: null, parameters: null };
+    const made = await call('generate_image', { model: picture, prompt: 'a fox of nulls', ...optional });
+    expect(made).toMatchObject({ isError: false, structuredContent: { status: 'succeeded', max_credits: 100 } });
+    const params = { name: 'list_models', arguments: null };
+    const listed = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
+    expect(await listed.text()).toContain(`\\"id\\":\\"${picture}\\"`);
+    expect(await call('list_models', { model: null, type: null })).toMatchObject({ isError: false });
+  });
+
   it('receives a video as a task, and reads the task when it has ended', async () => {
     const made = await call('generate_video', {
       model: cheapVideo,

@@ -1,5 +1,7 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { isObject } from '../../domain/json.ts';
 import type { AppContext } from '../context.ts';
+import { nonNullFields } from '../dialects/chat-fields.ts';
 import { version } from '../version.ts';
 import { registerTools, type McpDeps } from './tools.ts';
 
@@ -23,9 +25,20 @@ export async function answerMcp(deps: McpDeps, ctx: AppContext): Promise<void> {
     onerror: (error) => (trouble = error),
   });
   const request = new Request(new URL(ctx.path, 'http://localhost'), { method: 'POST', headers: headersOf(ctx) });
-  const response = await handler.fetch(request, { parsedBody: ctx.request.body });
+  const response = await handler.fetch(request, { parsedBody: withoutNulls(ctx.request.body) });
   if (response.status >= 500) throw new Error('no message of the protocol could be answered', { cause: trouble });
   await send(ctx, response);
+}
+
+/**
+ * A call whose arguments of null are absent, as on every other route. Models that must fill in every argument send null for those that they do not
+ * need, and clients in Go do for an empty map. The SDK refuses both.
+ */
+function withoutNulls(message: unknown): unknown {
+  if (!isObject(message) || !isObject(message['params'])) return message;
+  const { arguments: values, ...params } = message['params'];
+  const named = isObject(values) ? nonNullFields(values) : values;
+  return { ...message, params: { ...params, ...nonNullFields({ arguments: named }) } };
 }
 
 /** What the SDK reads of the request. Every client must take both formats of an answer, and the SDK refuses those that do not say so. */
