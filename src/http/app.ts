@@ -11,6 +11,7 @@ import { describeError } from '../platform/observe/describe-error.ts';
 import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
 import { readingOf } from './request/ignored-fields.ts';
+import { dialectOf } from './dialects/dialect.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
 import { allowOrigins, openToEveryOrigin, type Crossing } from './middleware/cross-origin.ts';
 import { demandApiKey, demandToken, throttleRefusals } from './middleware/authenticate.ts';
@@ -78,6 +79,7 @@ export function createApp(
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
   app.use(plainSlashes);
+  app.use(setAnthropicId);
   app.use(demandHost);
   app.use(allowOrigins(config.http.corsOrigins, crossing(table)));
   if (probes) app.use(health(deps.isReady, () => stopping));
@@ -207,8 +209,6 @@ const enter =
   (route: Route): AppMiddleware =>
   (ctx, next) => {
     ctx.state.route = route;
-    // Anthropic's SDKs read the id of a request from this header.
-    if (route.dialect === 'anthropic') ctx.set('request-id', ctx.state.requestId);
     return next();
   };
 
@@ -260,6 +260,12 @@ const vendorPath = /^\/+(v1|v1beta|v1beta1)(?=\/)/;
  */
 const plainSlashes: AppMiddleware = (ctx, next) => {
   if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
+  return next();
+};
+
+/** Anthropic's SDKs read the id of a request from this header, whatever the answer. */
+const setAnthropicId: AppMiddleware = (ctx, next) => {
+  if (dialectOf(ctx) === 'anthropic') ctx.set('request-id', ctx.state.requestId);
   return next();
 };
 

@@ -14,6 +14,7 @@ const exposed = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'request-id',
   'x-request-id',
   'x-should-retry',
   'x-tollgate-accepted',
