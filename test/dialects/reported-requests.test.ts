@@ -296,6 +296,14 @@ const reported: Record<DialectName, Reported[]> = {
   Gemini: [
     { what: 'text as the modality', more: { generationConfig: { responseModalities: ['TEXT'] } } },
     {
+      what: 'words in another case',
+      more: {
+        generationConfig: { responseModalities: ['Text'] },
+        tools: [{ functionDeclarations: [{ name: 'f' }] }],
+        toolConfig: { functionCallingConfig: { mode: 'auto' } },
+      },
+    },
+    {
       what: 'functions that say what they return',
       more: {
         tools: [

@@ -34,6 +34,11 @@ describe('a generateContent request to an image model', () => {
     ).toEqual({ prompt: '', images: ['data:image/webp;base64,AAAA'], aspectRatio: '1:1' });
   });
 
+  it.each([['Image'], ['Text', 'Image'], ['image']])('may name its modalities in any case: %s %s', (...words) => {
+    const body = { contents: [{ parts: [text] }], generationConfig: { responseModalities: words } };
+    expect(readGeminiImage(body)).toEqual({ prompt: 'a fox', images: [] });
+  });
+
   it.each<[Record<string, unknown>, string, string]>([
     [{}, 'missing_parameter', 'contents'],
     [{ contents: [] }, 'invalid_value', 'contents'],

@@ -30,7 +30,7 @@ import {
   V1Stops,
 } from '../chat-fields.ts';
 import { contentsWith, messagesOfContents, v1ContentsWith } from './gemini-chat-contents.ts';
-import { aliased } from './gemini-fields.ts';
+import { aliased, wordOf } from './gemini-fields.ts';
 import { allowedTools, type ChosenTools } from '../offered-tools.ts';
 import { optionalFields, readOptionalFields } from '../optional-fields.ts';
 import { takeProviderTools } from './gemini-provider-tools.ts';
@@ -196,7 +196,10 @@ const V1GenerationConfig = aliased({
   maxOutputTokens: V1MaxTokens.nullish(),
   stopSequences: V1Stops.nullish(),
   // An answer of text is what there is here.
-  responseModalities: z.array(z.literal('TEXT')).max(1).nullish(),
+  responseModalities: z
+    .array(wordOf(['TEXT']))
+    .max(1)
+    .nullish(),
   presencePenalty: z.number().min(-2).max(2).nullish(),
   frequencyPenalty: z.number().min(-2).max(2).nullish(),
   // Gemini alone knows this.
@@ -215,14 +218,14 @@ function furtherOf(config: Settings): JsonObject {
 }
 
 const calling = {
-  mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE']).nullish(),
+  mode: wordOf(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE']).nullish(),
   allowedFunctionNames: z.array(FunctionName).max(toolsMax).nullish(),
 };
 const CallingConfig = aliased(calling);
 const V1CallingConfig = aliased({
   ...calling,
   // As AUTO, with arguments that are held to the schema.
-  mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']).nullish(),
+  mode: wordOf(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']).nullish(),
   allowedFunctionNames: z.array(FunctionName).max(v1ToolsMax).nullish(),
 });
 

@@ -22,6 +22,10 @@ export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) => {
   }, object);
 };
 
+/** One of these words. Google reads them in any case, and its documents write `Image` too. */
+export const wordOf = <const Words extends readonly string[]>(words: Words) =>
+  z.preprocess((value) => (typeof value === 'string' ? value.toUpperCase() : value), z.enum(words));
+
 const imageMimeType = z
   .string()
   .regex(/^image\/[\w.+-]{1,60}$/i, 'must be an image type')

@@ -7,7 +7,7 @@ import type { GeminiResponse } from '../../openapi/schemas/gemini-response.ts';
 import { arrayOf } from '../../request/validate.ts';
 import type { AnsweredPicture } from '../answered-picture.ts';
 import { fieldError, nonNullFields, itemsMax } from '../chat-fields.ts';
-import { aliased, dataUriOf, InlineData } from './gemini-fields.ts';
+import { aliased, dataUriOf, InlineData, wordOf } from './gemini-fields.ts';
 import { strictly, type Reading } from '../reading.ts';
 import { supportedFields, type MediaLeftOut, readMediaBody } from '../unknown-media-fields.ts';
 
@@ -70,7 +70,7 @@ export const GeminiImageBody = aliased({
   generationConfig: aliased({
     candidateCount: z.literal(1).nullish(),
     responseModalities: z
-      .array(z.enum(['TEXT', 'IMAGE']))
+      .array(wordOf(['TEXT', 'IMAGE']))
       .max(2)
       .nullish(),
     imageConfig: aliased({ aspectRatio: z.string().nullish(), imageSize: z.string().nullish() }).nullish(),
