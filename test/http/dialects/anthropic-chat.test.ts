@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ChatReply } from '../../../src/domain/chat/chat.ts';
-import { toDeltas, isContent, type ChatDelta } from '../../../src/domain/chat/chat-stream.ts';
+import { toDeltas, isContent } from '../../../src/domain/chat/chat-stream.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { anthropicError } from '../../../src/http/dialects/anthropic/anthropic.ts';
@@ -11,6 +11,7 @@ import {
   readTokenCount,
 } from '../../../src/http/dialects/anthropic/anthropic-chat-request.ts';
 import { anthropicStream } from '../../../src/http/dialects/anthropic/anthropic-chat-stream.ts';
+import { mixedCalls, twoCalls } from './mixed-calls.ts';
 
 const read = (more: JsonObject = {}) =>
   readMessages({ model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hello' }], ...more });
@@ -29,29 +30,17 @@ const tools = [{ name: 'look', input_schema: { type: 'object' } }];
 const mark = { type: 'ephemeral', ttl: '1h' };
 
 describe('a streamed message with several tool calls', () => {
-  const call = (index: number, text: string, isFirst = false) => ({
-    kind: 'tool_call' as const,
-    index,
-    ...(isFirst && { id: `call_${index}`, name: `tool_${index}` }),
-    arguments: text,
-  });
-  const text = (words: string) => ({ kind: 'text' as const, text: words });
-  const two = [
-    { id: 'call_0', name: 'tool_0', arguments: '{"a":1}' },
-    { id: 'call_1', name: 'tool_1', arguments: '{"b":2}' },
-  ];
-
-  it.each<[string, ChatDelta[]]>([
-    ['come one after another', [call(0, '{"a":', true), call(0, '1}'), call(1, '{"b":', true), call(1, '2}')]],
-    ['alternate', [call(0, '{"a"', true), call(1, '{"b"', true), call(0, ':1}'), call(1, ':2}')]],
-    ['begin together', [call(0, '', true), call(1, '', true), call(1, '{"b":2}'), call(0, '{"a":1}')]],
-    ['have text between them', [call(0, '{"a"', true), text('Let me see.'), call(1, '{"b":2}', true), call(0, ':1}')]],
-    ['have text after them', [call(0, '{"a":1}', true), call(1, '{"b":2}', true), text('Let me see.')]],
-  ])('has each call in a block of its own, whole, when their pieces %s', (_how, deltas) => {
+  it.each(mixedCalls)('has each call in a block of its own, whole, when their pieces %s', (_how, deltas) => {
     const written: { id: string; name: string; arguments: string }[] = [];
     let writtenText = '';
     const writer = anthropicStream({ id: 'msg_1', created: 1, model: 'm', requestId: 'req_1' });
-    const reply: ChatReply = { content: null, refusal: null, toolCalls: two, finishReason: 'tool_calls', usage: null };
+    const reply: ChatReply = {
+      content: null,
+      refusal: null,
+      toolCalls: twoCalls,
+      finishReason: 'tool_calls',
+      usage: null,
+    };
     const events =
       deltas.map((delta) => writer.pieces([delta])).join('') +
       writer.end({ reply, usage: { input: 1, output: 1 }, credits: 1, attempts: 1 });
@@ -70,7 +59,7 @@ describe('a streamed message with several tool calls', () => {
       const last = written.at(-1);
       if (last) last.arguments += event.delta?.partial_json ?? '';
     }
-    expect(written).toEqual(two);
+    expect(written).toEqual(twoCalls);
     expect(writtenText).toBe(deltas.some(({ kind }) => kind === 'text') ? 'Let me see.' : '');
   });
 });

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import { openaiCompletion } from '../../../src/http/dialects/openai/openai-chat-reply.ts';
 import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai/openai-chat-request.ts';
+import { openaiStream } from '../../../src/http/dialects/openai/openai-chat-stream.ts';
+import { mixedCalls, twoCalls } from './mixed-calls.ts';
 
 const hello = [{ role: 'user', content: 'hello' }];
 const read = (more: Record<string, unknown> = {}) => readOpenaiChat({ model: 'm', messages: hello, ...more });
@@ -389,5 +391,52 @@ describe('the chat completion object', () => {
       toolCalls,
       reasoning: 'First.',
     });
+  });
+});
+
+interface Chunk {
+  choices: {
+    delta: {
+      content?: string;
+      tool_calls?: [{ index: number; id?: string; function: { name?: string; arguments: string } }];
+    };
+  }[];
+}
+
+describe('a streamed chat completion with several tool calls', () => {
+  // LangChain4j for Java takes a call for whole as soon as a piece of another one comes.
+  it.each(mixedCalls)('has each call whole before the next one begins, when their pieces %s', (_how, deltas) => {
+    const writer = openaiStream({
+      id: 'chatcmpl_1',
+      created: 1,
+      model: 'm',
+      requestId: 'req_1',
+      inputTokens: 1,
+      includeUsage: false,
+    });
+    const reply = {
+      content: null,
+      refusal: null,
+      toolCalls: twoCalls,
+      finishReason: 'tool_calls' as const,
+      usage: null,
+    };
+    const events =
+      deltas.map((delta) => writer.pieces([delta])).join('') +
+      writer.end({ reply, usage: { input: 1, output: 1 }, credits: 1, attempts: 1 });
+    const chunks = events.match(/(?<=^data: )\{.*/gm)?.map((line) => JSON.parse(line) as Chunk) ?? [];
+    const pieces = chunks.map(({ choices: [choice] }) => choice?.delta ?? {});
+    const calls = pieces.flatMap((delta) => delta.tool_calls ?? []);
+    const order = calls.map(({ index }) => index);
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    expect(
+      [0, 1].map((index) => {
+        const own = calls.filter((call) => call.index === index);
+        const text = own.map((call) => call.function.arguments).join('');
+        return { id: own[0]?.id, name: own[0]?.function.name, arguments: text };
+      }),
+    ).toEqual(twoCalls);
+    const text = pieces.map(({ content = '' }) => content).join('');
+    expect(text).toBe(deltas.some(({ kind }) => kind === 'text') ? 'Let me see.' : '');
   });
 });

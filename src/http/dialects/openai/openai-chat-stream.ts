@@ -2,6 +2,7 @@ import type { ChatTool } from '../../../domain/chat/chat.ts';
 import { ThoughtText, type ChatDelta } from '../../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { tollgateOf } from '../chat-answer.ts';
+import { CallOrder } from '../call-order.ts';
 import {
   dataEvent,
   joinedPieces,
@@ -16,6 +17,7 @@ import { openaiUsage } from './openai-chat-reply.ts';
 /**
  * Writes `chat.completion.chunk` objects (https://platform.openai.com/docs/api-reference/chat-streaming, read 2026-11-22). The counts come
  * in a chunk of their own if the client asked for them. What the answer cost is in that chunk, or else in the one with the finish reason.
+ * Calls come one after another, as OpenAI's do: LangChain4j takes a call for whole when the next one begins.
  * An error is an event with the finish reason `error`, as OpenRouter sends it. Its first field is `error`: go-openai looks for it there only.
  */
 export function openaiStream(
@@ -31,6 +33,7 @@ export function openaiStream(
   const beforePiece = `data: ${beforeDelta}`;
   const afterPiece = `,"logprobs":null,"finish_reason":null}]${tail}\n\n`;
   const thoughts = new ThoughtText();
+  const order = new CallOrder();
   let isFirst = true;
   const piece = (delta: string): string => {
     const fullDelta = isFirst ? `{"role":"assistant",${delta.slice(1)}` : delta;
@@ -39,20 +42,23 @@ export function openaiStream(
   };
   const cost = (answer: StreamEnd): string => JSON.stringify(tollgateOf(answer));
 
+  const pieces = (deltas: readonly ChatDelta[]): string => {
+    let events = '';
+    for (const delta of joinedPieces(deltas, thoughts)) {
+      if (delta.kind !== 'tool_call' || !keepCustom(customCalls, delta, tools)) events += piece(toDelta(delta));
+    }
+    return events;
+  };
+
   return {
-    pieces(deltas) {
-      let events = '';
-      for (const delta of joinedPieces(deltas, thoughts)) {
-        if (delta.kind !== 'tool_call' || !keepCustom(customCalls, delta, tools)) events += piece(toDelta(delta));
-      }
-      return events;
-    },
+    pieces: (deltas) => pieces(deltas.flatMap((delta) => order.next(delta))),
 
     end(answer) {
+      const rest = pieces(order.rest());
       const custom = [...customCalls.values()].map((call) =>
         piece(`{"tool_calls":[${JSON.stringify(toCustom(call))}]}`),
       );
-      const opening = custom.join('') + (isFirst ? piece('{"content":""}') : '');
+      const opening = rest + custom.join('') + (isFirst ? piece('{"content":""}') : '');
       const last = includeUsage ? '' : `,"tollgate":${cost(answer)}`;
       const reason = JSON.stringify(answer.reply.finishReason);
       const finish = opening + dataEvent(`${beforeDelta}{},"logprobs":null,"finish_reason":${reason}}]${last}${tail}`);
