@@ -142,7 +142,10 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
   const listTurn = takeListTurn(config.http.listTurnMs);
 
   return createRouteTable(routes, (route) => [
-    enter(route),
+    (ctx, next) => {
+      ctx.state.route = route;
+      return next();
+    },
     demandSupportedCoding,
     ...(route.beforeAuth ?? []),
     ...guards[route.auth],
@@ -204,13 +207,6 @@ function bodyReaders({ requestTimeoutSeconds, bodiesBufferedMaxBytes }: Config['
     json_or_form: [readJsonOrForm(withParts, upload)],
   } satisfies Record<Route['body'], AppMiddleware[]>;
 }
-
-const enter =
-  (route: Route): AppMiddleware =>
-  (ctx, next) => {
-    ctx.state.route = route;
-    return next();
-  };
 
 function checkQuery({ query = {}, anyQuery, skipsQuery }: Route): AppMiddleware {
   const supported = parameterNamesIn(query);

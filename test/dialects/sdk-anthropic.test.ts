@@ -149,25 +149,10 @@ describe('@anthropic-ai/sdk', () => {
     }
   });
 
-  it('lists the models with all members that the vendor has, and the id of each request', async () => {
-    const model: Anthropic.ModelInfo & Anthropic.Beta.BetaModelInfo = {
-      type: 'model',
-      id: families.Anthropic,
-      display_name: expect.any(String),
-      created_at: '1970-01-01T00:00:00Z',
-      lifecycle: 'active',
-      deprecated_at: null,
-      retires_at: null,
-      max_input_tokens: expect.any(Number),
-      max_tokens: expect.any(Number),
-      line: null,
-      capabilities: null,
-      allowed_fallback_models: null,
-    };
-    const read = await client.models.retrieve(families.Anthropic);
-    expect(read).toEqual(model);
-    expect(read._request_id).toMatch(/^req_/);
-    expect((await client.models.list({ limit: 100 })).data).toContainEqual(model);
+  it('names the request of every answer', async () => {
+    for (const call of [client.models.list(), client.models.retrieve(families.Anthropic)]) {
+      expect((await call.withResponse()).request_id).toMatch(/^req_/);
+    }
     for (const call of [() => client.models.retrieve('gpt-1'), () => client.messages.batches.list()]) {
       expect(await errorOf(call())).toMatchObject({ status: 404, requestID: expect.stringMatching(/^req_/) });
     }

@@ -48,7 +48,6 @@ export function openResponse({ id, created, model }: Omit<ChatAnswer, 'reply' | 
   const { effort, summary } = asObject(request.reasoning);
   return {
     id,
-    access_programs: null,
     object: 'response' as const,
     access_programs: null,
     created_at: created,
