@@ -23,7 +23,7 @@ export const EditForm = z
       .optional()
       .describe('The same as `image`, one part for each.'),
     size: z.string().min(1).max(50).optional(),
-    response_format: z.enum(['url', 'b64_json']).optional(),
+    response_format: z.enum(['url', 'b64_json', 'base64']).optional(),
     user: z.string().max(512).optional(),
     safety_identifier: z.string().max(512).optional(),
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { GatewayError } from '../../../src/domain/errors.ts';
+import type { JsonValue } from '../../../src/domain/json.ts';
 import { openaiCompletion } from '../../../src/http/dialects/openai/openai-chat-reply.ts';
 import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai/openai-chat-request.ts';
 import { openaiStream } from '../../../src/http/dialects/openai/openai-chat-stream.ts';
@@ -287,6 +288,19 @@ describe('an OpenAI chat request', () => {
     expect(refusal(more)).toEqual({ code, param });
   });
 
+  it('may be in the words of SDKs of Mistral under /v1', () => {
+    const image = (image_url: JsonValue) => ({ role: 'user', content: [{ type: 'image_url', image_url }] });
+    const tools = [{ type: 'function', function: { name: 'inspect' } }];
+    const readBoth = (url: (text: string) => JsonValue, tool_choice: string) =>
+      readV1OpenaiChat({ model: 'm', messages: [image(url(png)), image(url(pdf))], tools, tool_choice });
+    const pdf = 'data:application/pdf;base64,JVBERi0=';
+    expect(readBoth((text) => text, 'any')).toEqual(readBoth((text) => ({ url: text }), 'required'));
+    const broken = { model: 'm', messages: [image('a.png')] };
+    expect(() => readV1OpenaiChat(broken)).toThrow(
+      expect.objectContaining({ code: 'invalid_value', param: 'messages.0.content.0.image_url' }),
+    );
+  });
+
   it('that asks for another form of answer is refused with what to send instead under /v1, and in its old words elsewhere', () => {
     const body = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }], n: 2 };
     const old = 'The field n is not supported, or not with this value.';
@@ -343,6 +357,7 @@ describe('the chat completion object', () => {
       object: 'chat.completion',
       created: 1_763_700_000,
       model: 'm',
+      system_fingerprint: null,
       choices: [
         {
           index: 0,

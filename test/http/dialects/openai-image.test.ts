@@ -61,6 +61,15 @@ describe('a request for pictures', () => {
       expect(resolve(more)).toEqual(resolve({}));
   });
 
+  it('may ask for base64 in the words of Together AI', () => {
+    for (const [response_format, isInline] of [
+      ['base64', true],
+      ['b64_json', true],
+      ['url', false],
+    ])
+      expect(readOpenaiImage({ ...request, response_format })).toMatchObject({ isInline });
+  });
+
   it('may name what the catalog entry fixes, and nothing else, because that would be another price', () => {
     const model = 'gpt-image-2.5';
     expect(resolve({ model, quality: 'high', output_format: 'png' })).toEqual(resolve({ model }));

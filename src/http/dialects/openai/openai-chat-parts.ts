@@ -23,12 +23,16 @@ const FilePart = z.object({
   cache_control: CacheMark,
 });
 /** Some programs send a PDF as they send a picture. */
+const url = chosenBy((value): z.ZodType<string> => (isPdfUri(value) ? z.string() : V1ImageUrl), [V1ImageUrl]);
+const Picture = z.object({ ...ImagePart.shape.image_url.shape, url });
+/** SDKs of Mistral send the URL itself. */
 const PictureOrPdf = z.object({
   ...ImagePart.shape,
-  image_url: z.object({
-    ...ImagePart.shape.image_url.shape,
-    url: chosenBy((value): z.ZodType<string> => (isPdfUri(value) ? z.string() : V1ImageUrl), [V1ImageUrl]),
-  }),
+  image_url: chosenBy(
+    (value): z.ZodType<z.output<typeof Picture>> =>
+      typeof value === 'string' ? url.transform((text) => ({ url: text })) : Picture,
+    [Picture],
+  ),
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 

@@ -16,6 +16,8 @@ export function openaiCompletion(
     object: 'chat.completion',
     created,
     model,
+    // OpenAI's answers have it, and OpenRouter's SDK refuses one without it.
+    system_fingerprint: null,
     choices: [
       {
         index: 0,

@@ -65,9 +65,10 @@ const AllowedTools = z.object({
 });
 type ChoiceIn = z.output<typeof plainChoice> | Named | z.output<typeof AllowedTools>;
 
-/** `tool_choice` under `/v1`. */
+/** `tool_choice` under `/v1`. `any` is what SDKs of Mistral call `required`. */
 export const V1ToolChoice = chosenBy(
   (value): z.ZodType<ChoiceIn> => {
+    if (value === 'any') return z.literal('any').transform(() => 'required');
     if (typeof value !== 'object' || value === null) return plainChoice;
     return typeIn(value) === 'allowed_tools' ? AllowedTools : namedBy(value);
   },

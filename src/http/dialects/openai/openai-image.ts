@@ -67,7 +67,7 @@ export const OpenaiImageBody = z
   .object({
     model: z.string().min(1).max(200),
     size: z.string().min(1).max(50).nullish(),
-    response_format: z.enum(['url', 'b64_json']).nullish(),
+    response_format: z.enum(['url', 'b64_json', 'base64']).nullish(),
     async: z
       .boolean()
       .nullish()

@@ -27,6 +27,7 @@ export const ChatCompletion = z
     object: z.literal('chat.completion'),
     created: timestamp,
     model: z.string(),
+    system_fingerprint: z.null().optional(),
     choices: z.array(
       z.object({
         index: z.literal(0),
