@@ -3,6 +3,7 @@ import { addCredits } from '../../src/services/ledger/add-credits.ts';
 import type { Database } from '../../src/db/database.ts';
 import { Ledger, type NewTask, type TaskEnd } from '../../src/db/ledger/ledger.ts';
 import { verifyLedger } from '../../src/db/ledger/verify-ledger.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** The ids of a project with credits and of one of its keys. */
 export interface Book {
@@ -194,3 +195,10 @@ export const recount = `
 export async function run(db: Database, text: string, values: unknown[] = []): Promise<void> {
   await rowsOf(db, text, values);
 }
+
+/** Resolves when a statement that matches the pattern waits for a lock. */
+export const waitsForLock = (db: Database, like: string): Promise<Record<string, unknown>> =>
+  eventually(async () => {
+    const text = `select query from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
+    return (await rowsOf(db, text, [like]))[0];
+  });

@@ -20,7 +20,7 @@ export const insertResolution = (
   database.transaction('begin', async (_query, inside) => {
     const changed = await inside.returnsRow(
       'operator-resolve-task',
-      `insert into task_resolution (task_id, outcome, reference) select id, $2, $3 from task where id = $1
+      `insert into task_resolution (task_id, outcome, reference) select id, $2, $3 from task where id = $1 for key share
        on conflict (task_id) do nothing returning task_id`,
       [taskId, outcome, reference],
     );

@@ -13,8 +13,18 @@ import type { Ledger } from '../../../src/db/ledger/ledger.ts';
 import { updateChannel } from '../../../src/db/channels/channel-settings.ts';
 import { claimStop, listStops, releaseStop } from '../../../src/db/tasks/stops.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { eventually } from '../../support/eventually.ts';
-import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from '../books.ts';
+import {
+  admitted,
+  newId,
+  newTask,
+  openBook,
+  openLedger,
+  rowsOf,
+  run,
+  taskEnd,
+  waitsForLock,
+  type Book,
+} from '../books.ts';
 
 let scratch: TestDatabase;
 let db: Database;
@@ -31,13 +41,6 @@ beforeAll(async () => {
   book = await openBook(db, { credits: 1_000 });
 });
 afterAll(() => scratch.drop());
-
-/** Resolves when a statement that matches the pattern waits for a lock. */
-const waitsForLock = (like: string) =>
-  eventually(async () => {
-    const text = `select query from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
-    return (await rowsOf(db, text, [like]))[0];
-  });
 
 async function newChannel(): Promise<string> {
   const id = newId('chn');
@@ -222,7 +225,7 @@ describe('beginning an attempt', () => {
         await sql('select from channel where id = $1 for update', [channelId]);
         await sql('update channel set adapter = $2 where id = $1', [channelId, adapter]);
         const beginning = begin(db);
-        await waitsForLock('%begin_attempt%');
+        await waitsForLock(db, '%begin_attempt%');
         return { beginning };
       });
       expect((await begun.beginning)?.fresh).toBe(adapter === 'fal' ? true : undefined);
@@ -245,7 +248,7 @@ describe('beginning an attempt', () => {
         sealing: { seal: (secret) => secret, move: (sealed) => sealed, holds: () => false },
         forgetHealth: 'all',
       });
-      await waitsForLock('%for update%');
+      await waitsForLock(db, '%for update%');
       return { changing };
     });
     expect(await changed.changing).toBe('busy');

@@ -186,7 +186,7 @@ describe('a response', () => {
           toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }],
           usage: { inputTokens: 20, outputTokens: 7, cachedTokens: 8, reasoningTokens: 3 },
         },
-        { instructions: 'Be brief.', metadata: { a: 'b' } },
+        { instructions: 'Be brief.', metadata: { a: 'b' }, truncation: 'auto' },
       ),
     ).toMatchObject({
       id: 'resp_1',
@@ -195,6 +195,7 @@ describe('a response', () => {
       store: false,
       instructions: 'Be brief.',
       metadata: { a: 'b' },
+      truncation: 'auto',
       output: [
         { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] },
         { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Hi.' }] },

@@ -77,7 +77,7 @@ export function openResponse({ id, created, model }: Omit<ChatAnswer, 'reply' | 
     tools: Array.isArray(request.tools) ? request.tools.map(toShownTool) : [],
     top_logprobs: 0,
     top_p: numberOr(1, request.top_p),
-    truncation: 'disabled',
+    truncation: request.truncation ?? 'disabled',
     usage: null,
     user: request.user ?? null,
   };
