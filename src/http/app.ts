@@ -247,15 +247,15 @@ function hasPath(ctx: AppContext): boolean {
   }
 }
 
-/** The paths of other vendors' clients. */
-const vendorPath = /^\/+(v1|v1beta|v1beta1)(?=\/)/;
+/** The paths of other vendors' clients. Groq's SDK puts `openai` before each of its own. */
+const vendorPath = /^\/+(?:openai\/+)?(?:v1|v1beta|v1beta1)\//;
 
 /**
  * Reads the paths of other vendors' clients without repeated slashes and without one at the end: many programs join a base URL that ends with
  * a slash and a path that begins with one. On all other paths slashes count.
  */
 const plainSlashes: AppMiddleware = (ctx, next) => {
-  if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
+  if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/+/g, '/').replaceAll(/^\/openai|\/$/g, '');
   return next();
 };
 

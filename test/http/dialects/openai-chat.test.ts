@@ -357,7 +357,7 @@ describe('the chat completion object', () => {
       object: 'chat.completion',
       created: 1_763_700_000,
       model: 'm',
-      system_fingerprint: null,
+      system_fingerprint: 'fp_tollgate',
       choices: [
         {
           index: 0,
@@ -454,4 +454,17 @@ describe('a streamed chat completion with several tool calls', () => {
     const text = pieces.map(({ content = '' }) => content).join('');
     expect(text).toBe(deltas.some(({ kind }) => kind === 'text') ? 'Let me see.' : '');
   });
+});
+
+it('every chunk of a stream has a fingerprint, without which Cerebras’ SDK reads none', () => {
+  const about = { id: 'chatcmpl_1', created: 1, model: 'm', requestId: 'req_1', inputTokens: 1, includeUsage: true };
+  const writer = openaiStream(about);
+  const reply = { content: 'Hi.', refusal: null, toolCalls: [], finishReason: 'stop' as const, usage: null };
+  const events =
+    writer.pieces([{ kind: 'text', text: 'Hi.' }]) +
+    writer.end({ reply, usage: { input: 1, output: 1 }, credits: 1, attempts: 1 }) +
+    openaiStream(about).error(new GatewayError('internal_error'));
+  const chunks = events.match(/(?<=^data: )\{.*/gm)?.map((line): unknown => JSON.parse(line)) ?? [];
+  expect(chunks).toHaveLength(4);
+  for (const chunk of chunks) expect(chunk).toMatchObject({ system_fingerprint: 'fp_tollgate' });
 });

@@ -6,6 +6,9 @@ import { answerTokenParts, costMember, type AnswerUsage, type ChatAnswer } from 
 
 type Completion = z.input<typeof ChatCompletion>;
 
+/** OpenAI's answers have one. OpenRouter's SDK refuses an answer without it, and Cerebras' SDK one without a text there. */
+export const FINGERPRINT = 'fp_tollgate';
+
 /** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). `tools` are those of the request. */
 export function openaiCompletion(
   { id, created, model, reply, usage, warning, ...cost }: ChatAnswer,
@@ -16,8 +19,7 @@ export function openaiCompletion(
     object: 'chat.completion',
     created,
     model,
-    // OpenAI's answers have it, and OpenRouter's SDK refuses one without it.
-    system_fingerprint: null,
+    system_fingerprint: FINGERPRINT,
     choices: [
       {
         index: 0,

@@ -12,7 +12,7 @@ import {
 } from '../chat-stream-writer.ts';
 import { customInput, isCustomTool } from '../custom-tool.ts';
 import { openaiError } from './openai.ts';
-import { openaiUsage } from './openai-chat-reply.ts';
+import { FINGERPRINT, openaiUsage } from './openai-chat-reply.ts';
 
 /**
  * Writes `chat.completion.chunk` objects (https://platform.openai.com/docs/api-reference/chat-streaming, read 2026-11-22). The counts come
@@ -26,7 +26,8 @@ export function openaiStream(
 ): ChatStreamWriter {
   /** Calls with free text, which can be read from whole arguments only. They are written at the end. */
   const customCalls = new Map<number, CustomCall>();
-  const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
+  const chunk = { id, object: 'chat.completion.chunk', created, model, system_fingerprint: FINGERPRINT };
+  const head = JSON.stringify(chunk).slice(0, -1);
   const tail = includeUsage ? ',"usage":null}' : '}';
   const beforeDelta = `${head},"choices":[{"index":0,"delta":`;
   // Nothing but the delta differs between the many chunks of an answer.

@@ -27,7 +27,7 @@ export const ChatCompletion = z
     object: z.literal('chat.completion'),
     created: timestamp,
     model: z.string(),
-    system_fingerprint: z.null().optional(),
+    system_fingerprint: z.string().nullish().describe('The same text in every answer.'),
     choices: z.array(
       z.object({
         index: z.literal(0),
