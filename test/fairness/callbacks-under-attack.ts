@@ -44,7 +44,7 @@ export async function callbacksUnderAttack(
     const url = hanging.at('never', () => undefined);
     await endTasks(gateway, attacker, attackers, url);
     await eventually(() => areAttempted(gateway, attacker), {
-      secondsMax: 120 + attackers,
+      secondsMax: 60 + attackers,
       what: 'callbacks to the receiver that hangs',
     });
     // The others are claimed again and again, a second at a time, while they wait for a slot.
