@@ -251,8 +251,8 @@ function hasPath(ctx: AppContext): boolean {
 const vendorPath = /^\/+(?:openai\/+)?(?:v1|v1beta|v1beta1)\//;
 
 /**
- * Reads the paths of other vendors' clients without repeated slashes and without one at the end: many programs join a base URL that ends with
- * a slash and a path that begins with one. On all other paths slashes count.
+ * Reads the paths of other vendors' clients without Groq's `openai`, repeated slashes and a slash at the end: many programs join a base URL
+ * that ends with a slash and a path that begins with one. On all other paths slashes count.
  */
 const plainSlashes: AppMiddleware = (ctx, next) => {
   if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/+/g, '/').replaceAll(/^\/openai|\/$/g, '');

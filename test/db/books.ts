@@ -196,9 +196,13 @@ export async function run(db: Database, text: string, values: unknown[] = []): P
   await rowsOf(db, text, values);
 }
 
-/** Resolves when a statement that matches the pattern waits for a lock. */
-export const waitsForLock = (db: Database, like: string): Promise<Record<string, unknown>> =>
+/** The process ids of the statements that match the pattern and wait for a lock, as soon as there are `count` of them. */
+export const waitForLocks = (db: Database, like: string, count = 1): Promise<number[]> =>
   eventually(async () => {
-    const text = `select query from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
-    return (await rowsOf(db, text, [like]))[0];
+    const rows = await rowsOf<{ pid: number }>(
+      db,
+      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+      [like],
+    );
+    return rows.length === count && rows.map(({ pid }) => pid);
   });

@@ -4,7 +4,6 @@ import type { Database } from '../../src/db/database.ts';
 import type { Ledger, NewTask } from '../../src/db/ledger/ledger.ts';
 import { RateLimiter } from '../../src/db/projects/rate-limiter.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
 import {
   accountOf,
   admitted,
@@ -20,6 +19,7 @@ import {
   run,
   taskEnd,
   type Book,
+  waitForLocks,
 } from './books.ts';
 import { anAdmission } from './chat-books.ts';
 import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
@@ -129,16 +129,12 @@ describe('a request that is sent again after its connection was lost', () => {
   it('counts once if its first statement still runs', async () => {
     const book = await openBook(db, { credits: 10 });
     const admission = anAdmission(book, { credits: 6, rpm: 10 });
-    const waiting = async (count: number) => {
-      const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%admit_chats%'`;
-      return (await rowsOf(db, text)).length === count;
-    };
     const pending = await db.transaction('begin', async (query) => {
       await query('', 'select 1 from credit_account where project_id = $1 for update', [book.projectId]);
       const answer = chats.admit(admission);
-      await eventually(() => waiting(1));
+      await waitForLocks(db, '%admit_chats%');
       proxy.cutAll();
-      await eventually(() => waiting(2));
+      await waitForLocks(db, '%admit_chats%', 2);
       // The return releases the lock.
       return { answer };
     });
@@ -179,13 +175,7 @@ describe('a connection that is killed during a call', () => {
     const pending = await db.transaction('begin', async (query) => {
       await query('', 'select 1 from credit_account where project_id = $1 for update', [book.projectId]);
       const waiting = Promise.all(tasks.map(({ taskId }) => ledger.reserveTask(taskId, true)));
-      const pid = await eventually(async () => {
-        const [row] = await rowsOf<{ pid: number }>(
-          db,
-          `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%reserve_tasks%'`,
-        );
-        return row?.pid;
-      });
+      const [pid] = await waitForLocks(db, '%reserve_tasks%');
       await run(db, 'select pg_terminate_backend($1)', [pid]);
       // The return releases the lock before the second try times out.
       return { waiting };

@@ -22,7 +22,7 @@ import {
   rowsOf,
   run,
   taskEnd,
-  waitsForLock,
+  waitForLocks,
   type Book,
 } from '../books.ts';
 
@@ -225,7 +225,7 @@ describe('beginning an attempt', () => {
         await sql('select from channel where id = $1 for update', [channelId]);
         await sql('update channel set adapter = $2 where id = $1', [channelId, adapter]);
         const beginning = begin(db);
-        await waitsForLock(db, '%begin_attempt%');
+        await waitForLocks(db, '%begin_attempt%');
         return { beginning };
       });
       expect((await begun.beginning)?.fresh).toBe(adapter === 'fal' ? true : undefined);
@@ -248,7 +248,7 @@ describe('beginning an attempt', () => {
         sealing: { seal: (secret) => secret, move: (sealed) => sealed, holds: () => false },
         forgetHealth: 'all',
       });
-      await waitsForLock(db, '%for update%');
+      await waitForLocks(db, '%for update%');
       return { changing };
     });
     expect(await changed.changing).toBe('busy');

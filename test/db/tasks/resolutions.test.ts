@@ -3,7 +3,7 @@ import type { Database } from '../../../src/db/database.ts';
 import { purgeTasks } from '../../../src/db/scheduled-jobs/retention.ts';
 import { insertResolution } from '../../../src/db/tasks/resolutions.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { admitted, newTask, openBook, openLedger, rowsOf, run, taskEnd, waitsForLock } from '../books.ts';
+import { admitted, newTask, openBook, openLedger, rowsOf, run, taskEnd, waitForLocks } from '../books.ts';
 
 let scratch: TestDatabase;
 let db: Database;
@@ -28,21 +28,20 @@ async function endedTask(): Promise<string> {
 
 const resolutionOf = (taskId: string) => ({ taskId, outcome: 'bought', reference: 'r', actor: 'a' }) as const;
 
-describe('the resolution of a task whose purge runs', () => {
-  it('finds no task when the purge is done', async () => {
+describe('the resolution of a task that is purged', () => {
+  it('is not recorded, and no task is found, once the purge is done', async () => {
     const id = await endedTask();
-    const resolved = await db.transaction('begin', async (query) => {
-      const rows = await query('', 'select purge_tasks(86400, 10)');
-      expect(rows).toHaveLength(1);
+    const begun = await db.transaction('begin', async (query) => {
+      expect(await query('', 'select purge_tasks(86400, 10) as purged')).toEqual([{ purged: 1 }]);
       const resolving = insertResolution(operator, resolutionOf(id));
-      await waitsForLock(operator, 'insert into task_resolution%');
+      await waitForLocks(operator, 'insert into task_resolution%');
       return { resolving };
     });
-    expect(await resolved.resolving).toBeNull();
+    expect(await begun.resolving).toBeNull();
     expect(await rowsOf(db, 'select id from task where id = $1', [id])).toEqual([]);
   });
 
-  it('goes with its task when it is recorded first', async () => {
+  it('is deleted with the task if it was recorded before the purge', async () => {
     const id = await endedTask();
     expect(await insertResolution(operator, resolutionOf(id))).toMatchObject({ changed: true });
     expect(await purgeTasks(db, 86_400, 10)).toBe(1);

@@ -6,7 +6,7 @@ import { answerTokenParts, costMember, type AnswerUsage, type ChatAnswer } from 
 
 type Completion = z.input<typeof ChatCompletion>;
 
-/** OpenAI's answers have one. OpenRouter's SDK refuses an answer without it, and Cerebras' SDK one without a text there. */
+/** The `system_fingerprint` of completions and chunks. OpenRouter's SDK refuses an answer without it, and Cerebras' SDK needs a string. */
 export const FINGERPRINT = 'fp_tollgate';
 
 /** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). `tools` are those of the request. */

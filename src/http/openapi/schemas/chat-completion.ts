@@ -27,7 +27,7 @@ export const ChatCompletion = z
     object: z.literal('chat.completion'),
     created: timestamp,
     model: z.string(),
-    system_fingerprint: z.string().nullish().describe('The same text in every answer.'),
+    system_fingerprint: z.string().nullish().describe('Always `fp_tollgate`, but null or absent before 0.3.0.'),
     choices: z.array(
       z.object({
         index: z.literal(0),
