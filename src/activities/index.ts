@@ -32,7 +32,7 @@ const loudActivities = (deps: ActivityDeps, draining: AbortSignal) => {
       if (input.outcome.kind !== 'succeeded') void stopUpstream(deps, input.taskId).catch(() => undefined);
       return { status, deliveryId };
     },
-    deliver: (deliveryId: string) => hidingErrors(deps, () => deliverCallback(deps, deliveryId)),
+    deliver: (deliveryId: string) => asLongActivity(() => hidingErrors(deps, () => deliverCallback(deps, deliveryId))),
     runJob: (name: ScheduledJobName) => asLongActivity(() => runScheduledJobOrThrow(deps, name)),
     attempt: (input: AttemptInput) =>
       asLongActivity((signals, attemptId) =>
@@ -77,24 +77,19 @@ async function hidingErrors<T>({ logger }: Pick<Deps, 'logger'>, work: () => Pro
 
 /** Only the class of an error, because the message of a provider or the database may contain a prompt. */
 function classOnly(error: unknown): ApplicationFailure {
-  const name = error instanceof Error ? error.name : 'Error';
-  return ApplicationFailure.retryable(`the activity failed: ${name}`, name);
+  if (error instanceof ApplicationFailure) return error;
+  return failureOf(error instanceof Error ? error.name : 'Error');
 }
+
+const failureOf = (name: string) => ApplicationFailure.retryable(`the activity failed: ${name}`, name);
 
 /** Throws if the run failed, so that Temporal retries it. The record of the run has the error. */
 async function runScheduledJobOrThrow(deps: Deps, name: ScheduledJobName) {
   const result = await runScheduledJob(deps, { name, trigger: 'schedule' });
   // In a retry, the lock may still belong to the worker that died.
-  if (!result.ran && Context.current().info.attempt > 1) throw new JobHeld();
-  if (result.ran && result.state === 'failed') throw new JobFailed();
+  if (!result.ran && Context.current().info.attempt > 1) throw failureOf('JobHeld');
+  if (result.ran && result.state === 'failed') throw failureOf('JobFailed');
   return result;
-}
-
-class JobHeld extends Error {
-  override name = 'JobHeld';
-}
-class JobFailed extends Error {
-  override name = 'JobFailed';
 }
 
 /**

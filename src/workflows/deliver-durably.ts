@@ -27,6 +27,7 @@ export async function deliverDurably(
     taskQueue: taskQueues.deliveries,
     // One try ends within its own timeout and lease. After that the worker must be gone.
     startToCloseTimeout: limits.deliveryTryMs,
+    heartbeatTimeout: limits.heartbeatTimeoutMs,
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
     priority: { fairnessKey: projectId },
   });

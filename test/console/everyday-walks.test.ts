@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { countClicks, type Effort } from './count-clicks.ts';
 import { everydayWalks } from './everyday-walks.ts';
 import { expectFlawless, openConsole, type OpenConsole } from './open-console.ts';
@@ -9,9 +9,9 @@ const efforts: Record<string, Effort> = {};
 
 beforeAll(async () => {
   opened = await openConsole();
-  // The address of the console is the only one that a person types. The browser is not signed in yet.
-  await opened.visit.open('/overview');
 });
+// The address of the console is the only one that a person types. The browser is not signed in before the first walk.
+beforeEach(() => opened.visit.open('/overview'));
 afterAll(async () => {
   const lines = Object.entries(efforts).map(
     ([walk, { clicks, fields }]) => `${clicks} clicks, ${fields} fields: ${walk}`,
@@ -31,7 +31,6 @@ describe('an everyday job', () => {
     for (const action of walk.actions) expect(sent).toContainEqual(expect.stringMatching(requestOf(action)));
     await check?.();
     expect(effort.clicks).toBeLessThanOrEqual(walk.clicksMax);
-    await visit.open('/overview');
   });
 
   it('is flawless in every picture, answer and script on the way', () => expectFlawless(opened.visit));

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { taskQueues } from '../../src/domain/tasks/workflow-contract.ts';
 import { deliverCallback } from '../../src/services/callbacks/deliver-callback.ts';
 import { testConfig } from '../support/test-config.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
@@ -200,6 +201,47 @@ describe('a callback whose worker is killed in the middle of its call', () => {
   });
 });
 
+it('a callback that Temporal gives to a worker that never begins it is tried as soon as its heartbeats are missed', async () => {
+  const { sent, lostId } = await loseOne();
+  for (const each of sent) await expectDelivered(each, { calls: 1, attempts: 1 });
+  const { events } = await workflow(lostId).fetchHistory();
+  const tries = (events ?? []).flatMap(
+    ({ activityTaskStartedEventAttributes }) => activityTaskStartedEventAttributes ?? [],
+  );
+  expect(tries.map(({ lastFailure }) => lastFailure?.timeoutFailureInfo?.timeoutType)).toContain(heartbeatMissed);
+});
+
+/** Creates callbacks beside pollers that take one and do nothing with it, and returns the task of that one. */
+async function loseOne(): Promise<{ sent: Sent[]; lostId: string }> {
+  const { connection, namespace } = gateway.temporal;
+  const enough = new AbortController();
+  const pollOnce = async (): Promise<string> => {
+    const task = await connection.withAbortSignal(enough.signal, () =>
+      connection.withDeadline(Date.now() + 60_000, () =>
+        connection.workflowService.pollActivityTaskQueue({ namespace, taskQueue: { name: taskQueues.deliveries } }),
+      ),
+    );
+    return task.workflowExecution?.workflowId ?? pollOnce();
+  };
+  try {
+    const lost: string[] = [];
+    for (let poller = 0; poller < 20; poller++)
+      void pollOnce().then(
+        (id) => lost.push(id),
+        () => undefined,
+      );
+    // Temporal gives a task to the call that has waited longest, and the worker waits with several.
+    const sent: Sent[] = [];
+    await eventually(async () => {
+      sent.push(await create(takeIt));
+      return lost.length > 0;
+    });
+    return { sent, lostId: lost[0] ?? '' };
+  } finally {
+    enough.abort();
+  }
+}
+
 describe('a Temporal server without its namespace', () => {
   it('loses no callback, and creates are still accepted', async () => {
     const sent = await create(inTurn(answer(500), takeIt));
@@ -210,6 +252,9 @@ describe('a Temporal server without its namespace', () => {
     await create(takeIt);
   });
 });
+
+/** `TIMEOUT_TYPE_HEARTBEAT` of Temporal's API. */
+const heartbeatMissed = 4;
 
 const isForgotten = ({ taskId }: Sent): Promise<boolean> =>
   workflow(taskId)

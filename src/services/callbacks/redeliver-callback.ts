@@ -48,7 +48,7 @@ export async function redeliverCallback(
       break;
   }
   await workflows.startDelivery(
-    { deliveryId, projectId: task.projectId, limits: deliveryLimits(config.callbacks) },
+    { deliveryId, projectId: task.projectId, limits: deliveryLimits(config) },
     startTimeoutMs,
   );
   return (await findTask(db, task.id)) ?? task;

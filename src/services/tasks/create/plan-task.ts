@@ -5,7 +5,7 @@ import { ATTEMPTS_MAX, drawOrder, soonIfUnreachable, unavailableWhileBusy } from
 import { deliveryLeaseSeconds } from '../../../domain/callbacks/callback-schedule.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
 import { isCallable } from '../../channels/unseal-credential.ts';
-import type { ChannelDraw, DeliveryLimits, TaskPlan } from '../../../domain/tasks/workflow-contract.ts';
+import type { ChannelDraw, TaskPlan } from '../../../domain/tasks/workflow-contract.ts';
 
 type PlanDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'channels' | 'sealer' | 'logger'> & { random: () => number };
 
@@ -26,8 +26,7 @@ export async function planTask(deps: PlanDeps & UpgradeDeps, taskId: string): Pr
   const limits = {
     attemptsMax: ATTEMPTS_MAX,
     channelWaitsMax,
-    heartbeatTimeoutMs: config.attempts.heartbeatTimeoutSeconds * 1000,
-    ...deliveryLimits(config.callbacks),
+    ...deliveryLimits(config),
   };
   const ended = isTerminal(admission.status);
   const { routing } = admission;
@@ -39,9 +38,10 @@ export async function planTask(deps: PlanDeps & UpgradeDeps, taskId: string): Pr
 }
 
 /** Each try may need several turns in which another process holds the lease. */
-export const deliveryLimits = (callbacks: Deps['config']['callbacks']): DeliveryLimits => ({
+export const deliveryLimits = ({ attempts, callbacks }: Deps['config']) => ({
   deliveryTurnsMax: (callbacks.retryScheduleSeconds.length + 1) * 8,
   deliveryTryMs: deliveryLeaseSeconds(callbacks) * 1000,
+  heartbeatTimeoutMs: attempts.heartbeatTimeoutSeconds * 1000,
 });
 
 /** Draws the channels for a task again, after waiting or after failed attempts. */
