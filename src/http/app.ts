@@ -1,9 +1,10 @@
+import { unescape } from 'node:querystring';
 import Koa from 'koa';
 import type { Config } from '../config/load-config.ts';
 import { GatewayError, quoted } from '../domain/errors.ts';
 import { adminPrefix } from './admin/admin-prefix.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
-import { headerValues } from './request/credentials.ts';
+import { headerValues, isOfAzure } from './request/credentials.ts';
 import { createBodyTurns } from './server/body-turns.ts';
 import { createClientAddress } from './server/client-address.ts';
 import { createFairBudget, type FairBudget } from '../platform/fair-budget.ts';
@@ -249,12 +250,17 @@ function hasPath(ctx: AppContext): boolean {
 
 /** The paths of other vendors' clients. Groq's SDK puts `openai` before each of its own. */
 const vendorPath = /^\/+(?:openai\/+)?(?:v1|v1beta|v1beta1)\//;
+/** Azure's clients name the model in the path (https://learn.microsoft.com/azure/ai-foundry/openai/reference, read 2026-11-28). */
+const azurePath = /^\/openai\/(?:deployments\/(.+?)\/(?=(?:chat|images)\/)|(?=(?:responses|models)(?:\/|$)))/;
 
 /**
  * Reads the paths of other vendors' clients without Groq's `openai`, repeated slashes and a slash at the end: many programs join a base URL
  * that ends with a slash and a path that begins with one. On all other paths slashes count.
  */
 const plainSlashes: AppMiddleware = (ctx, next) => {
+  const deployment = azurePath.exec(ctx.path)?.[1];
+  if (deployment !== undefined) ctx.state.deployment = unescape(deployment);
+  if (isOfAzure(ctx)) ctx.path = ctx.path.replace(azurePath, '/v1/');
   if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/+/g, '/').replaceAll(/^\/openai|\/$/g, '');
   return next();
 };

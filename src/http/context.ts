@@ -34,6 +34,8 @@ export interface AppState {
   rateCounted?: boolean;
   /** The id of the requested model as the catalog has it, never as the client sent it. */
   modelId?: string;
+  /** The model that a client of Azure names in its path. */
+  deployment?: string;
   /** The task that the request has created or found. From then on no error says that it was not accepted. */
   acceptedTaskId?: string;
   /** The credits that an accepted task costs if it succeeds. */
@@ -61,6 +63,10 @@ export function keyOf(ctx: AppContext): AuthenticatedKey {
   if (!ctx.state.key) throw new Error(`${ctx.state.route?.path ?? 'This address'} is not behind an API key`);
   return ctx.state.key;
 }
+
+/** The body of a request, with the model of its path if it names none itself. */
+export const withDeployment = ({ state: { deployment } }: AppContext, body: JsonObject): JsonObject =>
+  deployment === undefined ? body : { ...body, model: body['model'] ?? deployment };
 
 /** Notes the model of a request for its detail row and its trace. */
 export const noteModelIn =

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AzureOpenAI } from 'openai';
 import { dialectNames, dialects, families } from './matrix.ts';
 import { startSdkScene, type SdkScene } from './sdk-scene.ts';
 
@@ -53,4 +54,64 @@ it('of the specification is read as it is written', async () => {
   const statusOf = async (path: string): Promise<number> =>
     (await gateway.create(apiKey, `/api/v1/chat/completions${path}`, body)).status;
   expect(await Promise.all(['', '/', '?trace=1'].map(statusOf))).toEqual([200, 404, 400]);
+});
+
+describe('an address of Azure OpenAI', () => {
+  const messages = [{ role: 'user' as const, content: 'hi' }];
+
+  it('is read from the client of its SDK, whole and streamed', async () => {
+    const { gateway, apiKey } = scene;
+    const client = new AzureOpenAI({ endpoint: gateway.baseUrl, apiKey, apiVersion: '2024-10-21' });
+    for (const model of Object.values(families)) {
+      const whole = await client.chat.completions.create({ model, messages });
+      expect(whole).toMatchObject({ model, choices: [{ message: { role: 'assistant' } }] });
+      let text = '';
+      for await (const chunk of await client.chat.completions.create({ model, messages, stream: true }))
+        text += chunk.choices[0]?.delta.content ?? '';
+      expect(text).toBe(whole.choices[0]?.message.content);
+    }
+    const response = await client.responses.create({ model: families.Gemini, input: 'hi' });
+    expect(response).toMatchObject({ object: 'response', status: 'completed', model: families.Gemini });
+    expect((await client.models.list()).data).toContainEqual(expect.objectContaining({ id: families.Gemini }));
+  });
+
+  /** The status of a chat and the model that it says, or the field that it refuses. */
+  const outcomeOf = async (path: string, body: object, headers: Record<string, string>): Promise<unknown[]> => {
+    const answer = await fetch(scene.gateway.baseUrl + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    const { model, error } = (await answer.json()) as {
+      model?: string;
+      error?: { code: string; param: string | null };
+    };
+    return [answer.status, model ?? error?.param ?? error?.code];
+  };
+  const deployment = (model: string) => `/openai/deployments/${model}/chat/completions?api-version=2024-10-21`;
+
+  it.each([
+    ['names the model that the body does not', deployment('gpt-5-mini'), {}, [200, 'gpt-5-mini']],
+    ['names the model of a body with null', deployment('gpt-5-mini'), { model: null }, [200, 'gpt-5-mini']],
+    [
+      'yields to the model of the body',
+      deployment('gpt-5-mini'),
+      { model: 'gemini-2.5-flash' },
+      [200, 'gemini-2.5-flash'],
+    ],
+    ['may have a slash in its model', deployment('openai/gpt-6-luna'), {}, [200, 'openai/gpt-6-luna']],
+    ['may have an encoded slash in its model', deployment('openai%2Fgpt-6-luna'), {}, [200, 'openai/gpt-6-luna']],
+    ['may have an encoding that is none', deployment('%E0%A4%A'), {}, [404, 'model']],
+    ['is that of the v1 API too', '/openai/v1/chat/completions', { model: 'gpt-5-mini' }, [200, 'gpt-5-mini']],
+    ['takes no key as `api-key` elsewhere', '/v1/chat/completions', { model: 'gpt-5-mini' }, [401, 'invalid_api_key']],
+  ])('%s', async (_name, path, body, expected) => {
+    expect(await outcomeOf(path, { messages, ...body }, { 'api-key': scene.apiKey })).toEqual(expected);
+  });
+
+  it('refuses two keys, and names the deployment in requests for pictures', async () => {
+    const two = { 'api-key': scene.apiKey, authorization: 'Bearer sk-other' };
+    expect(await outcomeOf(deployment('gpt-5-mini'), { messages }, two)).toEqual([400, 'ambiguous_credentials']);
+    const pictures = '/openai/deployments/no-such-model/images/generations';
+    expect(await outcomeOf(pictures, { prompt: 'a fox' }, { 'api-key': scene.apiKey })).toEqual([404, 'model']);
+  });
 });

@@ -1,29 +1,14 @@
-import type { Scope } from '../../domain/projects/scope.ts';
 import type { Database } from '../database.ts';
 import { leftOfGrants, type Expiring } from '../ledger/grants.ts';
 import { isLowBalance } from '../ledger/low-balance.ts';
 import { unixSeconds } from '../unix-seconds.ts';
+import type { KeyAllowance } from './keys.ts';
 
-export interface KeyFacts {
-  keyId: string;
-  projectId: string;
-  name: string;
-  metadata: Record<string, string>;
-  scopes: Scope[];
-  models: string[] | null;
-  expiresAt: number | null;
-  rpm: number | null;
+export interface KeyFacts extends KeyAllowance {
   /** POST requests of the last 60 seconds; counted only for a key with a limit. */
   requests: number;
-  inFlightMax: number | null;
-  inFlight: number;
-  budget: number | null;
-  spent: number;
-  reserved: number;
-  budgetDaily: number | null;
   daySpent: number;
   dayReserved: number;
-  budgetMonthly: number | null;
   monthSpent: number;
   monthReserved: number;
   /** Unix seconds: when the next day and the next month begin, UTC. */

@@ -13,19 +13,13 @@ import { unixSeconds } from '../unix-seconds.ts';
 export const keyStates = ['active', 'expired', 'revoked'] as const;
 export type KeyState = (typeof keyStates)[number];
 
-export interface KeyRow {
+/** What a key is and what it may spend. */
+export interface KeyAllowance {
   keyId: string;
   projectId: string;
   name: string;
   metadata: Record<string, string>;
-  /** A key of the playground of the console. Its limits and its secret cannot be changed. */
-  playground: boolean;
-  state: KeyState;
-  /** The first characters of the newest secret. The secret itself is not stored. */
-  prefix: string | null;
-  last4: string | null;
   scopes: Scope[];
-  ipRanges: string[] | null;
   models: string[] | null;
   rpm: number | null;
   inFlightMax: number | null;
@@ -34,11 +28,21 @@ export interface KeyRow {
   spent: number;
   reserved: number;
   budgetDaily: number | null;
+  budgetMonthly: number | null;
+  expiresAt: number | null;
+}
+
+export interface KeyRow extends KeyAllowance {
+  /** A key of the playground of the console. Its limits and its secret cannot be changed. */
+  playground: boolean;
+  state: KeyState;
+  /** The first characters of the newest secret. The secret itself is not stored. */
+  prefix: string | null;
+  last4: string | null;
+  ipRanges: string[] | null;
   /** Spent and reserved by the requests of this day, UTC. */
   usedToday: number;
-  budgetMonthly: number | null;
   usedThisMonth: number;
-  expiresAt: number | null;
   revokedAt: number | null;
   lastUsedAt: number | null;
   createdAt: number;

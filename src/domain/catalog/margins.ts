@@ -1,5 +1,5 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
-import type { TokenRates } from './cost-schema.ts';
+import type { TokenRates, UpstreamCost } from './cost-schema.ts';
 import type { JsonObject } from '../json.ts';
 import { isOffered } from './model-list.ts';
 import { offeredCombinations } from '../tasks/offered-combinations.ts';
@@ -7,7 +7,6 @@ import { conditionsOf, mediaCredits } from '../ledger/pricing.ts';
 import { isOutputClass, tokenClasses, type TokenClass } from './token-classes.ts';
 import { classPrices, type TieredPrices } from './token-prices.ts';
 import { costRules, everyRate, mediaCost, ratesFor, tokenRates } from './upstream-cost.ts';
-import type { UpstreamCost } from './cost-schema.ts';
 
 /** What the operator earns with one request at one family, or with 1,000 tokens of a chat. Amounts are in micro-USD. */
 export interface Margin {

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { ChatPart, DocumentWords, PdfPart } from '../../domain/chat/chat.ts';
-import { isDataUri } from '../../domain/chat/chat.ts';
+import { isDataUri, type ChatPart, type DocumentWords, type PdfPart } from '../../domain/chat/chat.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { fromBase64 } from '../../platform/media/base64.ts';
 import { isBase64 } from './base64.ts';

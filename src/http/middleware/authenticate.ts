@@ -3,7 +3,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { adminTokenPrefix, isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { dialectOf } from '../dialects/dialect.ts';
-import { allCredentials, bearerCredentials, hasKeyInQuery } from '../request/credentials.ts';
+import { allCredentials, bearerCredentials, hasKeyInQuery, isOfAzure } from '../request/credentials.ts';
 import { statusOf } from '../response/error-status.ts';
 import type { HttpDeps } from '../http-deps.ts';
 import type { FailureThrottle } from '../rate-limits/failure-throttle.ts';
@@ -20,7 +20,7 @@ export function demandApiKey(
   return async (ctx, next) => {
     if (ctx.querystring !== '' && hasKeyInQuery(new URLSearchParams(ctx.querystring)))
       throw refuse(ctx, failures, new GatewayError('invalid_api_key', { message: keyInQuery }));
-    const credentials = allCredentials(ctx.req, { gemini: dialectOf(ctx) === 'gemini' });
+    const credentials = allCredentials(ctx.req, ownHeaders(ctx));
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const [secret] = credentials;
     const key = secret !== undefined && isPlausibleApiKey(secret) ? await authenticate(secret) : null;
@@ -29,6 +29,10 @@ export function demandApiKey(
     await next();
   };
 }
+
+/** The header of the key in Google's clients and in Azure's. */
+const ownHeaders = (ctx: AppContext) =>
+  dialectOf(ctx) === 'gemini' ? (['x-goog-api-key'] as const) : isOfAzure(ctx) ? (['api-key'] as const) : [];
 
 /** Google's own API takes `?key=`, so the key may be a valid one. */
 const keyInQuery = 'A key in the query string is refused, because URLs are logged. Send it in a header.';

@@ -1,5 +1,5 @@
 import type { FairBudget } from '../../platform/fair-budget.ts';
-import { ownerOf, type AppMiddleware } from '../context.ts';
+import { ownerOf, withDeployment, type AppMiddleware } from '../context.ts';
 import type { BodyLimits } from '../request/read-body.ts';
 import { isForm, readFormBody } from '../request/read-form.ts';
 
@@ -14,7 +14,7 @@ export function readJsonOrForm(readJson: AppMiddleware, { memory, ...limits }: F
     if (!isForm(ctx.req)) return readJson(ctx, next);
     const share = memory.open(ownerOf(ctx));
     try {
-      ctx.request.body = await readFormBody(ctx, { ...limits, share });
+      ctx.request.body = withDeployment(ctx, await readFormBody(ctx, { ...limits, share }));
       await next();
     } finally {
       delete ctx.request.body;

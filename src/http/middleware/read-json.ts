@@ -1,7 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
 import type { BodyTurns } from '../server/body-turns.ts';
-import { ownerOf, type AppMiddleware } from '../context.ts';
+import { ownerOf, withDeployment, type AppMiddleware } from '../context.ts';
 import { readJsonBody, type JsonLimits } from '../request/read-body.ts';
 import { LARGE_BYTES } from '../response/write-body.ts';
 
@@ -40,7 +40,7 @@ export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddlew
     };
     let isRead = false;
     try {
-      ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse, beforeHuge });
+      ctx.request.body = withDeployment(ctx, await readJsonBody(ctx, { ...limits, share, beforeParse, beforeHuge }));
       isRead = true;
       const answering = next();
       endTurn(share.held);

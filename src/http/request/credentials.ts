@@ -1,15 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * The distinct credentials in a request's headers: `Authorization: Bearer` and `x-api-key` anywhere, `x-goog-api-key` on Gemini
- * routes (spec §5). A credential that is sent twice counts once. Other Authorization schemes are ignored.
+ * The distinct credentials in a request's headers: `Authorization: Bearer` and `x-api-key` anywhere (spec §5), and the `own` headers of
+ * a vendor's routes. A credential that is sent twice counts once. Other Authorization schemes are ignored.
  */
-export function allCredentials(request: IncomingMessage, { gemini }: { gemini: boolean }): string[] {
-  const names = gemini ? ['x-api-key', 'x-goog-api-key'] : ['x-api-key'];
-  const plain = names.flatMap((name) => headerValues(request, name)).filter((value) => value !== '');
+export function allCredentials(request: IncomingMessage, own: readonly ('x-goog-api-key' | 'api-key')[]): string[] {
+  const plain = ['x-api-key', ...own].flatMap((name) => headerValues(request, name)).filter((value) => value !== '');
   const bearer = bearerCredentials(request);
   return plain.length === 0 ? bearer : [...new Set([...bearer, ...plain])];
 }
+
+/** Whether a request may be of a client of Azure. */
+export const isOfAzure = ({ originalUrl }: { originalUrl: string }): boolean => originalUrl.startsWith('/openai/');
 
 /**
  * The values of all headers of this name, which is given in lower case. Node keeps only the first Authorization header and the first

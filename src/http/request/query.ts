@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { didYouMean } from '../../domain/nearest.ts';
+import { isOfAzure } from './credentials.ts';
 
 /** The query parameters of a route by name. An empty value means absent. A record takes one parameter for each member: `metadata[order]=7`. */
 export type QueryShape = Readonly<Record<string, z.ZodType>>;
 export type QueryOf<Shape extends QueryShape> = { [Name in keyof Shape]: z.output<Shape[Name]> };
 
 /** What is read of a request. */
-type Queried = Readonly<{ querystring: string }>;
+type Queried = Readonly<{ querystring: string; originalUrl: string }>;
 
 /** What the refused value of a parameter "is not". */
 const acceptedValues = new WeakMap<z.ZodType, string>();
@@ -68,7 +69,7 @@ export function demandSupportedQuery(
   for (const name of new URLSearchParams(ctx.querystring).keys()) {
     const param = quoted(name);
     if (!supported.includes(name.replace(/\[.*\]$/s, '[]'))) {
-      if (skipsUnknown) continue;
+      if (skipsUnknown || (name === 'api-version' && isOfAzure(ctx))) continue;
       const message = `The query parameter ${param} is not supported here.${didYouMean(name, supported)}`;
       throw new GatewayError('unsupported_parameter', { param, message });
     }

@@ -1,6 +1,5 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
-import type { PriceChange } from '../../domain/catalog/price-changes.ts';
-import { priceChanges } from '../../domain/catalog/price-changes.ts';
+import { priceChanges, type PriceChange } from '../../domain/catalog/price-changes.ts';
 import type { PricePolicy } from '../../domain/catalog/price-policy.ts';
 import { readCatalogFiles, type CatalogText } from './load-catalog.ts';
 import { repriceCatalog } from './reprice-catalog.ts';

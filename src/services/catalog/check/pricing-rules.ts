@@ -1,4 +1,4 @@
-import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
+import { valuesMax, type CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import type { PricingRule } from '../../../domain/catalog/price-schema.ts';
 import { acceptedParameters, listValues } from '../../../domain/catalog/parameters.ts';
 import type { ParameterValue } from '../../../domain/catalog/parameter-value.ts';
@@ -8,7 +8,6 @@ import {
   describeCombination,
   offeredCombinations,
 } from '../../../domain/tasks/offered-combinations.ts';
-import { valuesMax } from '../../../domain/catalog/catalog.ts';
 import { checkCondition } from './condition.ts';
 import { quotedList, refuseDuplicates, type Findings } from './findings.ts';
 

@@ -1,5 +1,5 @@
 import { adapterFamilies, chatVendors, documentFamilies, passingFamilies } from '../../../adapters/registry.ts';
-import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog/catalog.ts';
+import { valuesMax, type CatalogEntry, type UpstreamMapping } from '../../../domain/catalog/catalog.ts';
 import { unsentMembers, vendorFields } from '../../../domain/chat/chat.ts';
 import {
   combinationsMax,
@@ -11,7 +11,6 @@ import { acceptedParameters, accepts, listValues, type AcceptedParameter } from 
 import { neverFixed, neverPassedThrough } from '../../../domain/chat/pass-through.ts';
 import { meets } from '../../../domain/catalog/request-condition.ts';
 import { combinedKeys } from '../../../domain/catalog/upstream-parameters.ts';
-import { valuesMax } from '../../../domain/catalog/catalog.ts';
 import { chatDescriptors } from './chat.ts';
 import { checkCondition } from './condition.ts';
 import { checkCost } from './cost.ts';
