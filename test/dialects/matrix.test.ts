@@ -144,6 +144,9 @@ const runs: Record<Feature, Run> = {
         const prompt = `${ask.prompt} ${choice} ${isStream} [[tool=none calls=0 args={"city":"Oslo"}]]`;
         await overTwoTurns(client, { ...ask, prompt, hasTool: true, furtherTools: 2, choice, isStream });
       }
+    // Without a script the sandbox makes up arguments that fit the tool's schema, so that programs for structured output work with it.
+    const unscripted = { ...ask, prompt: `${ask.prompt} by its schema`, hasTool: true, choice: 'weather' } as const;
+    await overTwoTurns(client, unscripted, ['sandbox']);
   },
 
   async allowedTools(client, ask) {

@@ -10,12 +10,18 @@ export interface CameWith {
   results: number;
 }
 
+/** A tool of a request, with the JSON schema of its arguments. */
+export interface OfferedTool {
+  name: string;
+  schema: object | null;
+}
+
 /** A chat request, independent of the family that it arrived in. */
 export interface ChatRequest {
   /** In order. A tool result has the role `tool`. */
   messages: { role: 'system' | 'user' | 'assistant' | 'tool'; text: string }[];
   maxTokens: number;
-  tools: string[];
+  tools: OfferedTool[];
   /** The tool that the request forces, or `any` if it forces any one of them. */
   forced: { name: string } | 'any' | null;
   /** The texts at which the answer ends. */
@@ -78,9 +84,13 @@ export function answerChat(call: FamilyCall, request: ChatRequest, { answer, str
   const scripted = scriptedCalls(behaviour);
   if (scripted.length === 0) scripted.push(...namedCall(request, prompt));
   const isAnswered = results >= (behaviour.calls ?? 1) * scripted.length;
-  const forced = request.forced === 'any' ? request.tools[0] : request.forced?.name;
-  const called =
-    forced !== undefined ? [{ name: forced, arguments: scripted[0]?.arguments ?? {} }] : isAnswered ? [] : scripted;
+  const { forced, tools: offered } = request;
+  const forcedTool = forced === 'any' ? offered[0] : offered.find(({ name }) => name === forced?.name);
+  const called = forcedTool
+    ? [{ name: forcedTool.name, arguments: scripted[0]?.arguments ?? sampleArguments(forcedTool) }]
+    : isAnswered
+      ? []
+      : scripted;
   // The ids of later rounds and of further calls differ.
   const tools = called.map((one, index) => ({
     id: `call_${hashOf(prompt + one.name + (results || '') + (index > 0 ? `/${index}` : ''))}`,
@@ -132,15 +142,15 @@ function questionIndex(messages: ChatRequest['messages']): number {
 
 /** A question that names the only tool, as "What's the weather like?" does for `get_weather`, calls it, as a model would. */
 function namedCall({ tools }: ChatRequest, prompt: string): Omit<ToolCalled, 'id'>[] {
-  const [name, ...others] = tools;
+  const [tool, ...others] = tools;
   // Only a question without instructions ends so.
-  if (name === undefined || others.length > 0 || !prompt.trimEnd().endsWith('?')) return [];
+  if (tool === undefined || others.length > 0 || !prompt.trimEnd().endsWith('?')) return [];
   const words = new Set(prompt.toLowerCase().split(/[^a-z]+/));
-  const isNamed = name
+  const isNamed = tool.name
     .toLowerCase()
     .split(/[^a-z]+/)
     .some((word) => word.length > 4 && words.has(word));
-  return isNamed ? [{ name, arguments: {} }] : [];
+  return isNamed ? [{ name: tool.name, arguments: sampleArguments(tool) }] : [];
 }
 
 /** The calls that the script wants in one answer. A list of arguments has those of each call; the last name stands for all further ones. */
@@ -236,6 +246,9 @@ function usageOf(request: ChatRequest, { text, tools, finish }: Written, thought
   };
 }
 
+/** Small arguments that fit the schema of a tool, as a model would make them. */
+const sampleArguments = ({ schema }: OfferedTool): Fields => objectOf(schema && sampleOf(schema, 0)) ?? {};
+
 /** A small value that fits a JSON Schema of the kind that chat requests use. */
 function sampleOf(schema: object, depth: number): unknown {
   const get = (word: string): unknown => Reflect.get(schema, word);
@@ -249,7 +262,8 @@ function sampleOf(schema: object, depth: number): unknown {
     if (Array.isArray(choices)) return inner(choices[0]);
   }
   const types = get('type');
-  const type: unknown = Array.isArray(types) ? types[0] : types;
+  // Gemini's own words are in capitals.
+  const type = String(Array.isArray(types) ? types[0] : types).toLowerCase();
   const properties = get('properties');
   if (type === 'object' || typeof properties === 'object') {
     const entries = typeof properties === 'object' && properties !== null ? Object.entries(properties) : [];
@@ -298,9 +312,13 @@ export const textOfParts = (content: unknown): string =>
         .flatMap(({ text }) => (typeof text === 'string' ? [text] : []))
         .join('\n');
 
-/** The names of tools. */
-export const namesOf = (tools: (Fields | null)[]): string[] =>
-  tools.flatMap((tool) => (typeof tool?.name === 'string' ? [tool.name] : []));
+/** The tools of a request, in the words of any family. */
+export const offeredTools = (tools: (Fields | null)[]): OfferedTool[] =>
+  tools.flatMap((tool) => {
+    if (typeof tool?.name !== 'string') return [];
+    const { parameters, parametersJsonSchema, input_schema } = tool;
+    return [{ name: tool.name, schema: objectOf(parameters ?? parametersJsonSchema ?? input_schema) }];
+  });
 
 /** One turn of a family whose tool results arrive inside a user message. */
 export const turnOf = (role: 'user' | 'assistant', text: string, results: string[]): ChatRequest['messages'] => [

@@ -4,7 +4,7 @@ import { json, listPage, type Family, type Reply } from '../family.ts';
 import {
   answerChat,
   hashOf,
-  namesOf,
+  offeredTools,
   objectOf,
   objectsOf,
   strangeField,
@@ -269,7 +269,7 @@ function toRequest(input: Fields): ChatRequest {
       heard: objectsOf(input.messages).flatMap(({ content }) => anthropicDocuments(content)),
       tokensPerPage: tokensPerPage.anthropic,
     },
-    tools: namesOf(objectsOf(input.tools)),
+    tools: offeredTools(objectsOf(input.tools)),
     forced:
       choice?.type === 'tool' && typeof choice.name === 'string'
         ? { name: choice.name }

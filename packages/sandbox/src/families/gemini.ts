@@ -2,7 +2,7 @@ import { json, listPage, type Family, type FamilyCall, type Reply } from '../fam
 import {
   answerChat,
   hashOf,
-  namesOf,
+  offeredTools,
   objectOf,
   objectsOf,
   strangeField,
@@ -282,7 +282,7 @@ function toRequest(input: Fields): ChatRequest {
       isPicture: ({ inlineData, fileData }) => inlineData !== undefined || fileData !== undefined,
     }),
     maxTokens: typeof config?.maxOutputTokens === 'number' ? config.maxOutputTokens : 8_192,
-    tools: namesOf(objectsOf(input.tools).flatMap(({ functionDeclarations }) => objectsOf(functionDeclarations))),
+    tools: offeredTools(objectsOf(input.tools).flatMap(({ functionDeclarations }) => objectsOf(functionDeclarations))),
     forced: calling?.mode !== 'ANY' ? null : typeof allowed === 'string' ? { name: allowed } : 'any',
     schema:
       config?.responseMimeType === 'application/json'

@@ -4,7 +4,7 @@ import type { FamilyCall, Refusals, Reply } from '../family.ts';
 import {
   answerChat,
   hashOf,
-  namesOf,
+  offeredTools,
   objectOf,
   objectsOf,
   strangeField,
@@ -194,7 +194,7 @@ function toRequest(input: Fields): ChatRequest {
       resultId: (item) => (isResult(item) ? item.call_id : undefined),
       isPicture: ({ type }) => type === 'input_image',
     }),
-    tools: namesOf(objectsOf(input.tools)),
+    tools: offeredTools(objectsOf(input.tools)),
     forced: typeof choice?.name === 'string' ? { name: choice.name } : input.tool_choice === 'required' ? 'any' : null,
     schema:
       format?.type === 'json_schema' ? (objectOf(format.schema) ?? {}) : format?.type === 'json_object' ? {} : null,

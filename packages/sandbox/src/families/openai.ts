@@ -2,7 +2,7 @@ import { json, listPage, type Family, type FamilyCall, type Reply } from '../fam
 import {
   answerChat,
   hashOf,
-  namesOf,
+  offeredTools,
   objectOf,
   objectsOf,
   strangeField,
@@ -199,7 +199,7 @@ function toRequest(input: Fields): ChatRequest {
       isPicture: ({ type }) => type === 'image_url',
     }),
     maxTokens: typeof max === 'number' ? max : 4_096,
-    tools: namesOf(objectsOf(input.tools).map((tool) => objectOf(tool.function))),
+    tools: offeredTools(objectsOf(input.tools).map((tool) => objectOf(tool.function))),
     forced: typeof named === 'string' ? { name: named } : choice === 'required' ? 'any' : null,
     schema:
       format?.type === 'json_schema'
