@@ -288,7 +288,7 @@ describe('a tripped channel', () => {
   });
 
   it('is called if all channels are tripped and this one recovers first', async () => {
-    await trip('sandbox-a-openai', 60);
+    await trip('sandbox-a-openai', 300);
     await trip('sandbox-b-openai', 50);
     await untilHealthIsCurrent();
     const first = await ask();
