@@ -32,10 +32,10 @@ const loudActivities = (deps: ActivityDeps, draining: AbortSignal) => {
       if (input.outcome.kind !== 'succeeded') void stopUpstream(deps, input.taskId).catch(() => undefined);
       return { status, deliveryId };
     },
-    deliver: (deliveryId: string) => asLongActivity(() => hidingErrors(deps, () => deliverCallback(deps, deliveryId))),
-    runJob: (name: ScheduledJobName) => asLongActivity(() => runScheduledJobOrThrow(deps, name)),
+    deliver: (deliveryId: string) => withHeartbeats(() => hidingErrors(deps, () => deliverCallback(deps, deliveryId))),
+    runJob: (name: ScheduledJobName) => withHeartbeats(() => runScheduledJobOrThrow(deps, name)),
     attempt: (input: AttemptInput) =>
-      asLongActivity((signals, attemptId) =>
+      withHeartbeats((signals, attemptId) =>
         runAttempt(deps, { ...input, ...(attemptId && { attemptId }) }, { ...signals, draining }),
       ),
   };
@@ -96,7 +96,7 @@ async function runScheduledJobOrThrow(deps: Deps, name: ScheduledJobName) {
  * Runs an activity with heartbeats on a timer, and with separate signals for a cancellation and a shutdown. The heartbeats carry the attempt
  * that has begun, and `work` gets that of an earlier run.
  */
-async function asLongActivity<T>(work: (signals: AttemptSignals, attemptId?: string) => Promise<T>): Promise<T> {
+async function withHeartbeats<T>(work: (signals: AttemptSignals, attemptId?: string) => Promise<T>): Promise<T> {
   const context = Context.current();
   const heard: unknown = context.info.heartbeatDetails;
   let attemptId = typeof heard === 'string' ? heard : undefined;

@@ -98,7 +98,7 @@ export const workSettings = {
       'A job that a provider answers with 404 for this long counts as lost.',
     ),
     heartbeatTimeoutSeconds: duration('ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS', 30).describe(
-      'How long after the last heartbeat of a worker another worker resumes its attempt, or goes on with its callback.',
+      'How long after the last heartbeat of a worker another worker resumes its attempt or takes over its callback.',
     ),
   }),
   breaker: z.object({

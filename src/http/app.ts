@@ -79,7 +79,7 @@ export function createApp(
   app.use(holdAnswers(answerMemory));
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
-  app.use(plainSlashes);
+  app.use(readVendorPath);
   app.use(setAnthropicId);
   app.use(demandHost);
   app.use(allowOrigins(config.http.corsOrigins, crossing(table)));
@@ -254,10 +254,10 @@ const vendorPath = /^\/+(?:openai\/+)?(?:v1|v1beta|v1beta1)\//;
 const azurePath = /^\/openai\/(?:deployments\/(.+?)\/(?=(?:chat|images)\/)|(?=(?:responses|models)(?:\/|$)))/;
 
 /**
- * Reads the paths of other vendors' clients without Groq's `openai`, repeated slashes and a slash at the end: many programs join a base URL
- * that ends with a slash and a path that begins with one. On all other paths slashes count.
+ * Reads the paths of other vendors' clients as those of our routes: without Azure's deployment, which is noted, Groq's `openai`, repeated slashes
+ * and one at the end. Many programs join a base URL that ends with a slash and a path that begins with one. On all other paths slashes count.
  */
-const plainSlashes: AppMiddleware = (ctx, next) => {
+const readVendorPath: AppMiddleware = (ctx, next) => {
   const deployment = azurePath.exec(ctx.path)?.[1];
   if (deployment !== undefined) ctx.state.deployment = unescape(deployment);
   if (isOfAzure(ctx)) ctx.path = ctx.path.replace(azurePath, '/v1/');

@@ -34,7 +34,7 @@ export interface AppState {
   rateCounted?: boolean;
   /** The id of the requested model as the catalog has it, never as the client sent it. */
   modelId?: string;
-  /** The model that a client of Azure names in its path. */
+  /** The model that a client of Azure names in the path of its request. */
   deployment?: string;
   /** The task that the request has created or found. From then on no error says that it was not accepted. */
   acceptedTaskId?: string;

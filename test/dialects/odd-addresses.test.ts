@@ -101,9 +101,14 @@ describe('an address of Azure OpenAI', () => {
     ],
     ['may have a slash in its model', deployment('openai/gpt-6-luna'), {}, [200, 'openai/gpt-6-luna']],
     ['may have an encoded slash in its model', deployment('openai%2Fgpt-6-luna'), {}, [200, 'openai/gpt-6-luna']],
-    ['may have an encoding that is none', deployment('%E0%A4%A'), {}, [404, 'model']],
-    ['is that of the v1 API too', '/openai/v1/chat/completions', { model: 'gpt-5-mini' }, [200, 'gpt-5-mini']],
-    ['takes no key as `api-key` elsewhere', '/v1/chat/completions', { model: 'gpt-5-mini' }, [401, 'invalid_api_key']],
+    ['names no model by text that is not percent-encoded UTF-8', deployment('%E0%A4%A'), {}, [404, 'model']],
+    ['may be one of the v1 API', '/openai/v1/chat/completions', { model: 'gpt-5-mini' }, [200, 'gpt-5-mini']],
+    [
+      'is the only one that takes a key as `api-key`',
+      '/v1/chat/completions',
+      { model: 'gpt-5-mini' },
+      [401, 'invalid_api_key'],
+    ],
   ])('%s', async (_name, path, body, expected) => {
     expect(await outcomeOf(path, { messages, ...body }, { 'api-key': scene.apiKey })).toEqual(expected);
   });

@@ -232,11 +232,11 @@ async function loseOne(): Promise<{ sent: Sent[]; lostId: string }> {
       );
     // Temporal gives a task to the call that has waited longest, and the worker waits with several.
     const sent: Sent[] = [];
-    await eventually(async () => {
+    const lostId = await eventually(async () => {
       sent.push(await create(takeIt));
-      return lost.length > 0;
+      return lost[0];
     });
-    return { sent, lostId: lost[0] ?? '' };
+    return { sent, lostId };
   } finally {
     enough.abort();
   }

@@ -66,7 +66,7 @@ export interface DeliveryLimits {
   deliveryTurnsMax: number;
   /** The lease of one try. After it, the process that made the try counts as dead. */
   deliveryTryMs: number;
-  /** Ends a try that no worker makes: Temporal can lose an activity on its way to one. Absent in redeliveries of release 0.2.0. */
+  /** After it, Temporal gives the try to another worker: it can lose an activity on its way to one. Absent in redeliveries of 0.2.0. */
   heartbeatTimeoutMs?: number;
 }
 

@@ -30,9 +30,9 @@ export function demandApiKey(
   };
 }
 
-/** The header of the key in Google's clients and in Azure's. */
-const ownHeaders = (ctx: AppContext) =>
-  dialectOf(ctx) === 'gemini' ? (['x-goog-api-key'] as const) : isOfAzure(ctx) ? (['api-key'] as const) : [];
+/** The header in which Google's clients send the key, and that of Azure's. */
+const ownHeaders = (ctx: AppContext): string[] =>
+  dialectOf(ctx) === 'gemini' ? ['x-goog-api-key'] : isOfAzure(ctx) ? ['api-key'] : [];
 
 /** Google's own API takes `?key=`, so the key may be a valid one. */
 const keyInQuery = 'A key in the query string is refused, because URLs are logged. Send it in a header.';

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * The distinct credentials in a request's headers: `Authorization: Bearer` and `x-api-key` anywhere (spec §5), and the `own` headers of
- * a vendor's routes. A credential that is sent twice counts once. Other Authorization schemes are ignored.
+ * The distinct credentials in a request's headers: `Authorization: Bearer` and `x-api-key` anywhere (spec §5), and the `own`
+ * headers of a vendor's clients. A credential that is sent twice counts once. Other Authorization schemes are ignored.
  */
-export function allCredentials(request: IncomingMessage, own: readonly ('x-goog-api-key' | 'api-key')[]): string[] {
+export function allCredentials(request: IncomingMessage, own: readonly string[]): string[] {
   const plain = ['x-api-key', ...own].flatMap((name) => headerValues(request, name)).filter((value) => value !== '');
   const bearer = bearerCredentials(request);
   return plain.length === 0 ? bearer : [...new Set([...bearer, ...plain])];
 }
 
-/** Whether a request may be of a client of Azure. */
+/** Whether the address is one that Azure's clients use. Groq's begin in the same way. */
 export const isOfAzure = ({ originalUrl }: { originalUrl: string }): boolean => originalUrl.startsWith('/openai/');
 
 /**
