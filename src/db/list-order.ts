@@ -53,16 +53,17 @@ interface Ordered {
 }
 
 /**
- * The order of a list whose rows have an id and a time. Rows of the same time or value are in the order of their ids. The order by time
- * can be read from an index of the time and the id.
+ * The order of a list whose rows have a text as `id` and a `created_at`, by which an index can be read. Rows of the same time or value are in
+ * the order of their ids. `values` are those of the statement, and get those of the order.
  */
-export function inOrder({ row, columns, time, idType }: OrderedRows, request: ListRequest, bind: Bind): Ordered {
+export function inOrder(row: string, columns: SortColumns, request: ListRequest, values: unknown[]): Ordered {
   const { sort = 'newest' } = request;
-  if (isByTime(sort)) return inTimeOrder({ row, time, idType }, { ...request, sort }, bind);
-  const { value, isBehind, order, position } = sortedBy(columns, { ...request, sort }, bind);
+  const bind = (value: unknown): string => `$${values.push(value)}`;
   const id = `${row}.id`;
+  if (isByTime(sort)) return inTimeOrder({ row, time: 'created_at', idType: 'text' }, { ...request, sort }, bind);
+  const { value, isBehind, order, position } = sortedBy(columns, { ...request, sort }, bind);
   return {
-    where: `${isBehind(value, id)} and ${isWithin(`${row}.${time}`, request, bind)}`,
+    where: `${isBehind(value, id)} and ${isWithin(`${row}.created_at`, request, bind)}`,
     order: order(value, id),
     position: position(value, id),
   };

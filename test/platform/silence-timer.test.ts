@@ -1,3 +1,4 @@
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { SilenceTimer } from '../../src/platform/silence-timer.ts';
 import { openSocketPair } from './socket-pair.ts';
@@ -16,4 +17,20 @@ it('hears what arrived before the end of the silence, though the process paused 
   for (const wakesAt = performance.now() + 60; performance.now() < wakesAt;);
   expect(await silent.promise).toBe('silence after 1 pieces');
   close();
+});
+
+it('counts a pause of the process as a quarter of the time, because a peer may have had to wait for it', async () => {
+  const silent = Promise.withResolvers<string>();
+  const ends: string[] = [];
+  const timer = new SilenceTimer(() => {
+    ends.push('silence');
+    silent.resolve('silence');
+  });
+  timer.start(400);
+  for (const wakesAt = performance.now() + 500; performance.now() < wakesAt;);
+  // The first turn ends the first quarter. The others end one each at most, however slow the machine is.
+  await sleep(1);
+  await turn();
+  expect(ends).toEqual([]);
+  expect(await silent.promise).toBe('silence');
 });

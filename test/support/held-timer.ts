@@ -1,22 +1,41 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 
+const { setTimeout: start, clearTimeout: stop } = globalThis;
+
 /**
- * Holds back the next timer of exactly `ms` milliseconds that this process starts, for a test of a time limit that must not pass before
- * something has happened. The returned function lets it pass.
+ * Holds back the next `SilenceTimer` of exactly `ms` milliseconds that this process starts, for a test of a time limit that must not pass
+ * before something has happened. The returned function lets it pass, a quarter in each turn of the event loop, unless it is stopped meanwhile.
  */
 export function holdTimer(ms: number): () => void {
-  const { setTimeout: start } = globalThis;
-  let pass = (): void => {
+  let endQuarter = (): void => {
     throw new Error(`no timer of ${ms} ms was started`);
   };
+  let held: NodeJS.Timeout | undefined;
+  let isStopped = false;
   const starts = jest.spyOn(globalThis, 'setTimeout');
+  const stops = jest.spyOn(globalThis, 'clearTimeout');
   starts.mockImplementation((callback: () => void, delay?: number) => {
-    if (delay !== ms) return start(callback, delay);
+    if (delay !== Math.ceil(ms / 4)) return start(callback, delay);
     starts.mockRestore();
-    pass = callback;
-    return start(() => undefined);
+    endQuarter = callback;
+    return (held = start(() => undefined));
   });
-  return () => pass();
+  stops.mockImplementation((timer) => {
+    stop(timer);
+    if (held === undefined || timer !== held) return;
+    isStopped = true;
+    stops.mockRestore();
+  });
+  const pass = async (): Promise<void> => {
+    for (let quarters = 0; quarters < 4 && !isStopped; quarters += 1) {
+      endQuarter();
+      await turn();
+      await turn();
+    }
+    stops.mockRestore();
+  };
+  return () => void pass();
 }
 
 /** Lets a timer pass as one does after a pause of this process: before anything is read that has arrived during the pause. */

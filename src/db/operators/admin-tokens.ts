@@ -59,12 +59,7 @@ export const insertAdminToken = (database: Database, token: NewAdminToken): Prom
 /** One page of the tokens. */
 export async function listAdminTokens(database: Statements, request: ListRequest): Promise<Page<AdminTokenRow>> {
   const values: unknown[] = [request.limit + 1];
-  const bind = (value: unknown): string => `$${values.push(value)}`;
-  const { where, order, position } = inOrder(
-    { row: 't', time: 'created_at', idType: 'text', columns: adminTokenColumns },
-    request,
-    bind,
-  );
+  const { where, order, position } = inOrder('t', adminTokenColumns, request, values);
   const rows = await database.query<AdminTokenRow & Positioned>(
     `admin-tokens-${request.sort}`,
     operatorPageText(`select id as token_id, name, role, ${stateOfToken} as state, prefix, last4, created_by,

@@ -51,12 +51,7 @@ export async function findOperator(inside: Statements, identity: OidcIdentity): 
 /** One page of the operators, by the time of their entry (`timePosition`). */
 export async function listOperators(database: Statements, request: ListRequest): Promise<Page<OperatorRow>> {
   const values: unknown[] = [request.limit + 1];
-  const bind = (value: unknown): string => `$${values.push(value)}`;
-  const { where, order, position } = inOrder(
-    { row: 'o', time: 'created_at', idType: 'text', columns: operatorColumns },
-    request,
-    bind,
-  );
+  const { where, order, position } = inOrder('o', operatorColumns, request, values);
   const rows = await database.query<OperatorRow & Positioned>(
     `operators-${request.sort}`,
     operatorPageText(`select id as operator_id, issuer, subject, name, role, created_by, ${unixSeconds('created_at')} as created_at,

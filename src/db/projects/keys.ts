@@ -62,12 +62,7 @@ export async function listKeys(
   request: ListRequest,
 ): Promise<Page<KeyRow>> {
   const values: unknown[] = [projectId ?? null, state ?? null, request.limit + 1, q ?? null];
-  const bind = (value: unknown): string => `$${values.push(value)}`;
-  const { where, order, position } = inOrder(
-    { row: 'k', time: 'created_at', idType: 'text', columns: keyColumns },
-    request,
-    bind,
-  );
+  const { where, order, position } = inOrder('k', keyColumns, request, values);
   const rows = await database.query<KeyRow & Positioned>(
     `operator-keys-${request.sort}`,
     operatorPageText(`select k.position, ${keyFields} ${fromKeys(`(

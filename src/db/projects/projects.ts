@@ -24,12 +24,7 @@ export async function listProjects(
   request: ListRequest,
 ): Promise<Page<ProjectRow>> {
   const values: unknown[] = [status ?? null, request.limit + 1, q ?? null, plan ?? null];
-  const bind = (value: unknown): string => `$${values.push(value)}`;
-  const { where, order, position } = inOrder(
-    { row: 'p', time: 'created_at', idType: 'text', columns: projectColumns },
-    request,
-    bind,
-  );
+  const { where, order, position } = inOrder('p', projectColumns, request, values);
   const rows = await database.query<ProjectRow & Positioned>(
     `operator-projects-${request.sort}`,
     operatorPageText(`select p.id as project_id, p.name, p.note, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,

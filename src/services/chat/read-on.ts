@@ -1,6 +1,7 @@
 import type { Adapter } from '../../adapters/channel.ts';
 import type { Config } from '../../config/load-config.ts';
 import { isContent, type ChatDelta } from '../../domain/chat/chat-stream.ts';
+import { SilenceTimer } from '../../platform/silence-timer.ts';
 
 /** What is known of an answer's counts while it is read on. */
 export interface CountsStatus {
@@ -74,8 +75,10 @@ export class ReadOn {
 
   readonly #leave = (): void => {
     const isFree = this.#counts === null && this.#stopsAtHangUp;
-    if (isFree || this.#suffices()) this.#leaving.abort();
-    else setTimeout(() => setImmediate(() => this.#leaving.abort()), this.#limits.ms).unref();
+    if (isFree || this.#suffices()) return this.#leaving.abort();
+    const limit = new SilenceTimer(() => this.#leaving.abort());
+    limit.start(this.#limits.ms);
+    limit.unref();
   };
 
   #suffices(): boolean {
