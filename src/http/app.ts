@@ -251,7 +251,7 @@ function hasPath(ctx: AppContext): boolean {
 /** The paths of other vendors' clients. Groq's SDK puts `openai` before each of its own. */
 const vendorPath = /^\/+(?:openai\/+)?(?:v1|v1beta|v1beta1)\//;
 /** Azure's clients name the model in the path (https://learn.microsoft.com/azure/ai-foundry/openai/reference, read 2026-11-28). */
-const azurePath = /^\/openai\/(?:deployments\/(.+?)\/(?=(?:chat|images)\/)|(?=(?:responses|models)(?:\/|$)))/;
+const azurePath = /^\/+openai\/+(?:deployments\/+(.+?)\/+(?=(?:chat|images)\/)|(?=(?:responses|models)(?:\/|$)))/;
 
 /**
  * Reads the paths of other vendors' clients as those of our routes: without Azure's deployment, which is noted, Groq's `openai`, repeated slashes

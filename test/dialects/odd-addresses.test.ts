@@ -99,6 +99,7 @@ describe('an address of Azure OpenAI', () => {
       { model: 'gemini-2.5-flash' },
       [200, 'gemini-2.5-flash'],
     ],
+    ['may follow an endpoint that ends with a slash', `/${deployment('gpt-5-mini')}`, {}, [200, 'gpt-5-mini']],
     ['may have a slash in its model', deployment('openai/gpt-6-luna'), {}, [200, 'openai/gpt-6-luna']],
     ['may have an encoded slash in its model', deployment('openai%2Fgpt-6-luna'), {}, [200, 'openai/gpt-6-luna']],
     ['names no model by text that is not percent-encoded UTF-8', deployment('%E0%A4%A'), {}, [404, 'model']],

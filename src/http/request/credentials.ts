@@ -11,7 +11,7 @@ export function allCredentials(request: IncomingMessage, own: readonly string[])
 }
 
 /** Whether the address is one that Azure's clients use. Groq's begin in the same way. */
-export const isOfAzure = ({ originalUrl }: { originalUrl: string }): boolean => originalUrl.startsWith('/openai/');
+export const isOfAzure = ({ originalUrl }: { originalUrl: string }): boolean => /^\/+openai\//.test(originalUrl);
 
 /**
  * The values of all headers of this name, which is given in lower case. Node keeps only the first Authorization header and the first
