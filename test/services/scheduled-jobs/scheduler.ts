@@ -44,14 +44,20 @@ export async function callScheduledJob(
 
 /**
  * Calls a job and returns its run once it has ended. If the endpoint answers 202, because the run takes longer than the endpoint
- * waits, reads the run's row.
+ * waits, reads the run's row. Calls again while another run is under way: one that a Schedule began, or Temporal, late, for a former call.
  */
 export async function runByCall(
   gateway: Gateway,
   name: string,
   options: Parameters<typeof callScheduledJob>[2] = {},
 ): Promise<ScheduledJobReply> {
-  const reply = await callScheduledJob(gateway, name, options);
+  const reply = await eventually(
+    async () => {
+      const answer = await callScheduledJob(gateway, name, options);
+      return answer.body['reason'] !== 'already_running' && answer;
+    },
+    { secondsMax: 60, what: `a run of ${name}` },
+  );
   if (reply.status !== 202) return reply;
   const { id, ...run } = await eventually(
     async () => {
