@@ -16,9 +16,10 @@ export class SilenceTimer {
   }
 
   /** Waits for `ms` milliseconds of silence from now on. */
-  start(ms: number): void {
+  start(ms: number): this {
     this.stop();
     this.#timer = setTimeout(() => (this.#verdict = setImmediate(() => this.#endPiece())), Math.ceil(ms / PIECES));
+    return this;
   }
 
   /** Puts the end of the silence off. */

@@ -124,7 +124,7 @@ class ChatEvents implements ChatStream {
   /** Ends an answer that has its reason. Only while the reader keeps up, because nothing is received until then. */
   #waitForMore(caughtUp: Promise<void> | undefined, lastWait: SilenceTimer): void {
     lastWait.stop();
-    const wait = (): void => lastWait.start(this.#seen.counts ? AFTER_COUNTS_MS : AFTER_REASON_MS);
+    const wait = () => lastWait.start(this.#seen.counts ? AFTER_COUNTS_MS : AFTER_REASON_MS);
     // What a reader throws reaches the caller by the body.
     if (caughtUp) caughtUp.then(wait, () => undefined);
     else wait();

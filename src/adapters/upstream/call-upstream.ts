@@ -124,8 +124,7 @@ function callOnce(
     };
     // The signal is a timer too, so an answer that has arrived is read first.
     const onAbort = () => void setImmediate(stop, 'ended by the caller');
-    const limit = new SilenceTimer(() => stop('timeout'));
-    limit.start(call.timeoutMs ?? timeouts.totalMs);
+    const limit = new SilenceTimer(() => stop('timeout')).start(call.timeoutMs ?? timeouts.totalMs);
     if (call.signal?.aborted) return onAbort();
     call.signal?.addEventListener('abort', onAbort, { once: true });
 

@@ -213,7 +213,7 @@ function refusalOf(
   if (param === 'tools' && toolsMax !== undefined)
     return `tools: this model takes at most ${toolsMax} tools, and this request offers ${tools.length}.`;
   if (param === 'tool_choice' && !isOfSpec)
-    return 'tool_choice: this model cannot be forced to call a tool. Send "auto", or ask for JSON by response_format.';
+    return 'tool_choice: this model cannot be forced to call a tool. Send "auto", or ask for JSON with a schema.';
   if (param === 'stop' && stopsTaken > 0 && stop.length > stopsTaken)
     return `stop: this model takes at most ${stopsTaken} stop sequences, and this request has ${stop.length}.`;
   const advice = Object.hasOwn(neverLeftOut, param) ? neverLeftOut[param] : undefined;

@@ -109,8 +109,7 @@ async function reachStage(socket: Socket, stage: 'connect' | 'secureConnect', si
       if (error) reject(error);
       else resolve();
     };
-    const timer = new SilenceTimer(onClose);
-    timer.start(connectTimeoutMs);
+    const timer = new SilenceTimer(onClose).start(connectTimeoutMs);
     socket.on('error', onError).on('close', onClose).on(stage, onReady);
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();

@@ -22,8 +22,7 @@ export function createTimeLimit(timeoutMs: number, callerSignal?: AbortSignal) {
   const controller = new AbortController();
   const end = (failure: EgressFailure) => controller.abort(new Interruption(failure));
   const onCallerAbort = () => end('aborted');
-  const timer = new SilenceTimer(() => end('timeout'));
-  timer.start(timeoutMs);
+  const timer = new SilenceTimer(() => end('timeout')).start(timeoutMs);
   if (callerSignal?.aborted) onCallerAbort();
   callerSignal?.addEventListener('abort', onCallerAbort);
   return {

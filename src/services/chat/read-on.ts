@@ -76,9 +76,7 @@ export class ReadOn {
   readonly #leave = (): void => {
     const isFree = this.#counts === null && this.#stopsAtHangUp;
     if (isFree || this.#suffices()) return this.#leaving.abort();
-    const limit = new SilenceTimer(() => this.#leaving.abort());
-    limit.start(this.#limits.ms);
-    limit.unref();
+    new SilenceTimer(() => this.#leaving.abort()).start(this.#limits.ms).unref();
   };
 
   #suffices(): boolean {

@@ -279,6 +279,16 @@ describe('the generateContent response', () => {
     expect(JSON.parse(pieces.slice('data: '.length))).toMatchObject({ candidates: [{ content: { parts } }] });
   });
 
+  it('has counts in each event of a stream, because clients demand them, and counts what it used in the last one only', () => {
+    const writer = geminiStream({ ...answer, requestId: 'req_1', includeUsage: true });
+    const first: unknown = JSON.parse(writer.pieces([{ kind: 'text', text: 'Hi.' }]).slice('data: '.length));
+    const last: unknown = JSON.parse(writer.end({ ...answer, reply, credits: 3, attempts: 1 }).slice('data: '.length));
+    expect([first, last]).toMatchObject([
+      { usageMetadata: { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 } },
+      { usageMetadata: { promptTokenCount: 12, candidatesTokenCount: 9, totalTokenCount: 21 } },
+    ]);
+  });
+
   it('returns call arguments as objects, and reports a call whose arguments are not valid JSON', () => {
     const toolCalls = [{ id: 'c1', name: 'f', arguments: '{"a":1}', signature: 'S' }];
     const calling = { ...reply, content: null, toolCalls, finishReason: 'tool_calls' as const };

@@ -35,6 +35,8 @@ export function geminiResponse({ id, model, reply, usage, warning, ...cost }: Ch
   };
 }
 
+export const uncounted = { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 };
+
 /** The `usageMetadata` of a response and of the last event of a stream. */
 export function geminiUsage(answer: AnswerUsage): Response['usageMetadata'] {
   const { usage } = answer;

@@ -2,22 +2,22 @@ import { ThoughtText, type ChatDelta } from '../../../domain/chat/chat-stream.ts
 import { statusOf } from '../../response/error-status.ts';
 import { dataEvent, joinedPieces, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
 import { geminiError } from './gemini.ts';
-import { finishWords, geminiUsage, toCallPart, type GeminiPart } from './gemini-chat-reply.ts';
+import { finishWords, geminiUsage, toCallPart, uncounted, type GeminiPart } from './gemini-chat-reply.ts';
 
 /**
  * Writes the responses of `streamGenerateContent?alt=sse` (https://ai.google.dev/api/generate-content, read 2026-11-22). Function calls
- * have whole arguments in this format, so they come with the last event.
+ * have whole arguments in this format, so they come with the last event. Clients demand counts of each; those before the last count nothing.
  */
 export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
-  const event = (candidate: object, more: object = {}): string =>
+  const event = (candidate: object, counted: object): string =>
     dataEvent(
-      JSON.stringify({ candidates: [{ index: 0, ...candidate }], ...more, modelVersion: model, responseId: id }),
+      JSON.stringify({ candidates: [{ index: 0, ...candidate }], ...counted, modelVersion: model, responseId: id }),
     );
   const thoughts = new ThoughtText();
   return {
     pieces(deltas) {
       const parts = joinedPieces(deltas, thoughts).flatMap(toPart);
-      return parts.length === 0 ? '' : event({ content: { role: 'model', parts } });
+      return parts.length === 0 ? '' : event({ content: { role: 'model', parts } }, { usageMetadata: uncounted });
     },
 
     end({ reply, usage, warning, ...cost }) {

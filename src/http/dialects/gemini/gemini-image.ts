@@ -7,6 +7,7 @@ import type { GeminiResponse } from '../../openapi/schemas/gemini-response.ts';
 import { arrayOf } from '../../request/validate.ts';
 import type { AnsweredPicture } from '../answered-picture.ts';
 import { fieldError, nonNullFields, itemsMax } from '../chat-fields.ts';
+import { uncounted } from './gemini-chat-reply.ts';
 import { aliased, dataUriOf, InlineData, wordOf } from './gemini-fields.ts';
 import { strictly, type Reading } from '../reading.ts';
 import { supportedFields, type MediaLeftOut, readMediaBody } from '../unknown-media-fields.ts';
@@ -116,7 +117,7 @@ export const geminiPictures = ({
     },
   ],
   // Pictures are priced per request, but clients add up token counts anyway.
-  usageMetadata: { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 },
+  usageMetadata: uncounted,
   modelVersion: model,
   responseId: taskId,
 });

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
+import { promptCharactersMax } from '../../../domain/catalog/parameters.ts';
 import { maxOutputTokens } from '../../../domain/chat/chat-length.ts';
 import { GatewayError, quoted } from '../../../domain/errors.ts';
 import { nonNullFields } from '../chat-fields.ts';
@@ -33,11 +34,12 @@ function toModel(entry: CatalogEntry) {
     name: `models/${id}`,
     version: id,
     displayName: display_name,
-    ...nonNullFields({ description }),
-    ...(type === 'chat' && {
-      ...nonNullFields({ inputTokenLimit: entry.private.context_tokens }),
-      outputTokenLimit: maxOutputTokens(entry),
+    ...nonNullFields({
+      description,
+      // Clients demand numbers. Prompts are limited in characters, about four of which are a token, and pictures have no tokens.
+      inputTokenLimit: type === 'chat' ? entry.private.context_tokens : promptCharactersMax / 4,
     }),
+    outputTokenLimit: type === 'chat' ? maxOutputTokens(entry) : 0,
     supportedGenerationMethods: [
       'generateContent',
       'streamGenerateContent',

@@ -35,10 +35,9 @@ export const GeminiResponse = z
   })
   .meta({ id: 'GeminiResponse' });
 
-/** A part of a streamed answer. The last one says why the answer ended and what it used. */
+/** A part of a streamed answer. The last one says why the answer ended and what it used, of which those before count nothing. */
 const GeminiChunk = GeminiResponse.extend({
   candidates: z.array(GeminiCandidate.partial({ finishReason: true })),
-  usageMetadata: GeminiResponse.shape.usageMetadata.optional(),
 }).meta({ id: 'GeminiChunk' });
 
 /** The array form of streamGenerateContent. An answer that breaks off ends with an error. */

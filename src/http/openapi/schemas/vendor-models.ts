@@ -34,8 +34,8 @@ export const GeminiModel = z
     version: z.string(),
     displayName: z.string(),
     description: z.string().optional(),
-    inputTokenLimit: z.int().optional(),
-    outputTokenLimit: z.int().optional(),
+    inputTokenLimit: z.int().optional().describe('Absent if the catalog does not know it.'),
+    outputTokenLimit: z.int(),
     supportedGenerationMethods: z.array(z.string()),
   })
   .meta({ id: 'GeminiModel' });
