@@ -22,6 +22,7 @@ import { toAnthropicTurns, withSystemTurns } from './chat/anthropic-turns.ts';
 import { instructionsOf, objectIn, ownObject, splitSystem } from './chat/sent-messages.ts';
 import { tokenCount } from './chat/whole-usage.ts';
 import { anthropicEvents } from './chat/anthropic-stream.ts';
+import { anthropicFormats, withFormat } from './chat/instructed-format.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { ProviderModelList } from './upstream/list-models.ts';
 import { replyOfEvents } from './chat/chat-events.ts';
@@ -52,9 +53,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
   });
   return {
     chatSupports: {
-      httpsImages: true,
-      jsonObject: false,
-      jsonSchema: true,
+      lacksJsonObject: true,
       parameters: [...optionalNamesIn('anthropic').map(({ parameter }) => parameter), 'parallel_tool_calls'],
       // Its documents name no limit.
       stopMax: 1_000,
@@ -96,7 +95,7 @@ const headersFor = (upstream: Upstream) => ({
 function toBody(request: UpstreamChat): RequestBody {
   const { thinking, effort } = thinkingOf(request);
   const allowed = withAllowedThoughts(request, thinking);
-  const { system, systemParts, conversation } = instructed(allowed);
+  const { system, systemParts, conversation } = instructed(withFormat(anthropicFormats, allowed));
   const turns = toAnthropicTurns(conversation, toBlocks);
   // A conversation must have a user turn.
   const isAlone = turns.length === 0;

@@ -43,9 +43,6 @@ export function createGemini(caller: UpstreamCaller): Adapter {
   });
   return {
     chatSupports: {
-      httpsImages: true,
-      jsonObject: true,
-      jsonSchema: true,
       parameters: optionalNamesIn('gemini').map(({ parameter }) => parameter),
       stopMax: 5,
       blankStops: true,

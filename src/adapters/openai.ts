@@ -47,9 +47,6 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
   });
   return {
     chatSupports: {
-      httpsImages: true,
-      jsonObject: true,
-      jsonSchema: true,
       parameters: [...optionalNamesIn('openai').map(({ parameter }) => parameter), 'parallel_tool_calls'],
       stopMax: 4,
       blankStops: true,

@@ -145,7 +145,7 @@ chatAdapterSuite({
   ],
   unsupported: [
     ['seed', { seed: 1 }],
-    ['response_format', { responseFormat: { type: 'json_object' } }],
+    ['response_format', { responseFormat: { type: 'json_object' }, isOfSpec: true }],
     ['stop', { stop: ['END', '\n'] }],
     ['verbosity', { extra: { verbosity: 'low' } }],
   ],

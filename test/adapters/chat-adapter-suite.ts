@@ -204,19 +204,18 @@ export function chatAdapterSuite(of: ChatFamily): void {
       expect(reply.content ?? '').toBe('');
     });
 
-    it('returns JSON on request if the family supports it', async () => {
-      if (adapter.chatSupports.jsonObject) {
-        const reply = await answered('x', { responseFormat: { type: 'json_object' } });
-        expect(JSON.parse(reply.content ?? '')).toEqual(expect.any(Object));
-      }
-      if (adapter.chatSupports.jsonSchema) {
-        const schema: JsonObject = {
-          type: 'object',
-          properties: { n: { type: 'integer' }, list: { type: 'array', items: { enum: ['a'] } } },
-        };
-        const reply = await answered('x', { responseFormat: { type: 'json_schema', name: 's', schema } });
-        expect(JSON.parse(reply.content ?? '')).toEqual({ n: 1, list: ['a'] });
-      }
+    it('returns JSON on request', async () => {
+      const reply = await answered('x', { responseFormat: { type: 'json_object' } });
+      expect(JSON.parse(reply.content ?? '')).toEqual(expect.any(Object));
+    });
+
+    it('returns JSON that fits a schema', async () => {
+      const schema: JsonObject = {
+        type: 'object',
+        properties: { n: { type: 'integer' }, list: { type: 'array', items: { enum: ['a'] } } },
+      };
+      const reply = await answered('x', { responseFormat: { type: 'json_schema', name: 's', schema } });
+      expect(JSON.parse(reply.content ?? '')).toEqual({ n: 1, list: ['a'] });
     });
 
     it('sends a request that has a system message only', async () => {

@@ -52,11 +52,11 @@ interface Answered {
   json: JsonObject;
 }
 
-async function send(client: DialectClient, ask: Ask): Promise<Answered> {
+async function send(client: DialectClient, ask: Ask, more: object = {}): Promise<Answered> {
   const response = await fetch(`${gateway.baseUrl}${client.path(ask)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(client.body(ask)),
+    body: JSON.stringify({ ...client.body(ask), ...more }),
     signal: AbortSignal.timeout(60_000),
   });
   const { status, headers } = response;
@@ -306,6 +306,24 @@ describe.each(dialectNames)('a client of %s', (dialect) => {
       });
     }
   });
+});
+
+describe.each<[Exclude<DialectName, 'messages'>, object]>([
+  ['chat completions', { response_format: { type: 'json_object' } }],
+  ['responses', { text: { format: { type: 'json_object' } } }],
+  ['Gemini', { generationConfig: { responseMimeType: 'application/json' } }],
+])('JSON of any form in the dialect %s', (dialect, asksForJson) => {
+  it.each(familyNames.flatMap((family) => (['whole', 'stream'] as const).map((form) => [form, family] as const)))(
+    'comes as a %s from a model of %s',
+    async (form, family) => {
+      const client = dialects[dialect];
+      const ask = { model: families[family], prompt: `any JSON ${form} ${dialect}`, isStream: form === 'stream' };
+      const { status, json } = await send(client, ask, asksForJson);
+      expect([status, JSON.parse(client.read(json).text)]).toEqual([200, { answer: ask.prompt }]);
+      const isWarned = JSON.stringify(json).includes('is not held to it');
+      expect(isWarned).toBe(family === 'Anthropic');
+    },
+  );
 });
 
 it('has a test for each feature', () => {

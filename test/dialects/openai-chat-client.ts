@@ -100,7 +100,11 @@ export const openaiChat: DialectClient = {
       }
     }
     const whole = { ...message, ...(calls.length > 0 && { tool_calls: calls.map(({ index: _, ...call }) => call) }) };
-    return { choices: [{ message: whole, finish_reason: finish }], usage: objectAt(events.at(-1), 'usage') };
+    return {
+      choices: [{ message: whole, finish_reason: finish }],
+      usage: objectAt(events.at(-1), 'usage'),
+      tollgate: objectAt(events.at(-1), 'tollgate'),
+    };
   },
   finishes: { end: 'stop', length: 'length', tool: 'tool_calls', stopSequence: 'stop' },
   error: ({ error }) => ({ code: textAt(error, 'code'), param: textAt(error, 'param') }),

@@ -66,7 +66,8 @@ export interface ChatWords {
  * Does what the script in the last user message and the system text says. Without a script it echoes immediately. `never`, a
  * failure of media jobs, means that no answer comes.
  */
-export function answerChat(call: FamilyCall, request: ChatRequest, { answer, stream, refusals }: ChatWords): Reply {
+export function answerChat(call: FamilyCall, sent: ChatRequest, { answer, stream, refusals }: ChatWords): Reply {
+  const request = { ...sent, schema: instructedSchema(sent) ?? sent.schema };
   const question = questionIndex(request.messages);
   const prompt = request.messages[question]?.text ?? '';
   const system = request.messages.filter(({ role }) => role === 'system').map(({ text }) => text);
@@ -124,6 +125,18 @@ export function answerChat(call: FamilyCall, request: ChatRequest, { answer, str
   const { latencyMs = 0, rate } = behaviour;
   const writingMs = stream || rate === undefined ? 0 : ((thoughtTokens + (behaviour.tokens ?? 0)) / rate) * 1_000;
   return latencyMs + writingMs > 0 ? { kind: 'later', ms: latencyMs + writingMs, reply } : reply;
+}
+
+/** The format in the instructions, where a gateway writes it for vendors that do not take it. */
+function instructedSchema({ messages }: ChatRequest): object | null {
+  const instructions = messages.find(({ role }) => role === 'system')?.text ?? '';
+  if (instructions.includes('Answer with one JSON object and nothing else.')) return {};
+  const [, text] = /must match this JSON schema: (\{.*\})$/s.exec(instructions) ?? [];
+  try {
+    return text === undefined ? null : (objectOf(JSON.parse(text)) ?? null);
+  } catch {
+    return null;
+  }
 }
 
 /**

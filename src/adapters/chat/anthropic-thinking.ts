@@ -5,6 +5,7 @@ import { asksForThoughts } from '../../domain/chat/thoughts.ts';
 import { isExplicit, noEffect } from '../../domain/chat/unsent-parameters.ts';
 import { mustCallTool } from '../../domain/chat/vendor-rules.ts';
 import { fieldsIn, textIn } from './event-fields.ts';
+import { anthropicFormats, formatWarnings } from './instructed-format.ts';
 
 /** The least budget that Anthropic accepts. */
 const budgetMin = 1_024;
@@ -136,5 +137,6 @@ export function anthropicWarnings(request: UpstreamChat): string[] {
     ...(isUnstoppable && effort !== undefined ? [alwaysThinks(`the effort ${effort}`)] : []),
     ...(dropped === null ? [] : [dropped]),
     ...(isLimited ? [`temperature was sent as ${temperatureMax}, the highest that this model takes.`] : []),
+    ...formatWarnings(anthropicFormats, request),
   ];
 }

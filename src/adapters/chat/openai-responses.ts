@@ -31,9 +31,6 @@ import { tokenCount, wholeUsage } from './whole-usage.ts';
  * client has them encrypted.
  */
 export const responsesSupports: ChatSupports = {
-  httpsImages: true,
-  jsonObject: true,
-  jsonSchema: true,
   parameters: ['parallel_tool_calls'],
   stopMax: 0,
   blankStops: false,

@@ -1,9 +1,10 @@
-import type { ChatContent, ChatMessage, UpstreamChat } from '../../domain/chat/chat.ts';
+import type { UpstreamChat } from '../../domain/chat/chat.ts';
 import { optionalNames } from '../../domain/chat/optional-parameters.ts';
 import { computedOnce } from '../../domain/computed-once.ts';
 import { isEffort, nearestEffort, wantedEffort, type Effort } from '../../domain/chat/reasoning.ts';
 import { isExplicit, noEffect } from '../../domain/chat/unsent-parameters.ts';
 import { mustCallTool, type VendorParameter, type VendorRules } from '../../domain/chat/vendor-rules.ts';
+import { formatWarnings, withFormat } from './instructed-format.ts';
 import { openaiVendors } from './openai-vendors.ts';
 
 /**
@@ -31,9 +32,7 @@ export function vendorWarnings(request: UpstreamChat): string[] {
       ? [noEffect(['reasoning_effort']) ?? '']
       : []),
     ...(unthought ? ['The model does not think in this answer, because it must call a tool.'] : []),
-    ...(instructionFor(rules, request) === null
-      ? []
-      : ['The model was told the format in its instructions and is not held to it.']),
+    ...formatWarnings(rules.formats, request),
     ...(!rules.takes.includes('strict') && request.tools.some(({ strict }) => strict === true)
       ? ['The model is not held to the schemas of its tools (strict).']
       : []),
@@ -51,7 +50,7 @@ const steps: readonly ((rules: VendorRules, request: UpstreamChat) => UpstreamCh
   withNames,
   withinLimits,
   withVendorThoughts,
-  withFormat,
+  ({ formats }, request) => withFormat(formats, request),
   withTools,
 ];
 
@@ -119,44 +118,6 @@ function effortWarnings(request: UpstreamChat, { extra: { reasoning_effort: sent
   // An effort that the catalog sets replaces the one that is sent.
   const isSame = !isEffort(sent) || sent === wantedEffort(request) || request.fixed?.reasoning_effort !== undefined;
   return isSame ? [] : [`reasoning_effort was sent as ${sent}, the nearest that this model takes.`];
-}
-
-function withFormat(rules: VendorRules, request: UpstreamChat): UpstreamChat {
-  const { responseFormat: _, ...others } = request;
-  const instruction = instructionFor(rules, request);
-  if (instruction === null) return request;
-  return {
-    ...others,
-    messages: withInstruction(request.messages, instruction),
-    ...(rules.formats === 'object' && { responseFormat: { type: 'json_object' } }),
-  };
-}
-
-/**
- * What tells the model about a format to which its vendor cannot hold it; null if it can. The routes of the specification send formats as they
- * are, as they always did.
- */
-function instructionFor(
-  { formats }: VendorRules,
-  { responseFormat: format, isOfSpec }: Pick<UpstreamChat, 'responseFormat' | 'isOfSpec'>,
-): string | null {
-  if (isOfSpec) return null;
-  if (format?.type === 'json_object' && formats === 'none') return 'Answer with one JSON object and nothing else.';
-  if (format?.type !== 'json_schema' || formats === 'schema') return null;
-  return `Answer with JSON and nothing else. It must match this JSON schema: ${JSON.stringify(format.schema)}`;
-}
-
-/** The instruction is the end of the first system message, or a system message before all others. */
-function withInstruction(messages: ChatMessage[], instruction: string): ChatMessage[] {
-  const at = messages.findIndex(({ role }) => role === 'system' || role === 'developer');
-  const first = messages[at];
-  if (first?.role !== 'system' && first?.role !== 'developer')
-    return [{ role: 'system', content: instruction }, ...messages];
-  const content: ChatContent =
-    typeof first.content === 'string'
-      ? `${first.content}\n\n${instruction}`
-      : [...first.content, { type: 'text', text: instruction }];
-  return messages.with(at, { ...first, content });
 }
 
 function withTools(rules: VendorRules, request: UpstreamChat): UpstreamChat {

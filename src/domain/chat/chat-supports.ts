@@ -1,7 +1,7 @@
 import { asksForNothing } from './asks-for-nothing.ts';
 import { blankTurn } from './blank-turn.ts';
 import type { UpstreamMapping } from '../catalog/catalog.ts';
-import { isDataUri, listImages, withoutUnsent, type ChatRequest, type VendorApi } from './chat.ts';
+import { withoutUnsent, type ChatRequest, type VendorApi } from './chat.ts';
 import { GatewayError } from '../errors.ts';
 import { listDocuments, plainDocuments, refusedDocument, type DocumentSupports } from './documents.ts';
 import { isObject, type JsonValue } from '../json.ts';
@@ -13,10 +13,6 @@ import { asTakenBy, cannotForce, type VendorRules } from './vendor-rules.ts';
 
 /** The parts of a chat request that one provider family supports, beyond messages, tools and the usual parameters. */
 export interface ChatSupports {
-  /** Images by https URL. All families accept `data:` URIs. */
-  httpsImages: boolean;
-  jsonObject: boolean;
-  jsonSchema: boolean;
   /** The optional parameters that the family takes; `parallel_tool_calls`: calls in parallel can be switched off. */
   parameters: readonly OptionalParameter[];
   /** The most stop sequences. */
@@ -29,6 +25,8 @@ export interface ChatSupports {
   toolsMax?: number;
   /** Continues an answer whose beginning is the last message. */
   prefill?: true;
+  /** Cannot be held to JSON without a schema. An instruction asks for it, but on the routes of the specification. */
+  lacksJsonObject?: true;
   /** Refuses a turn of the user that is only white space. */
   refusesBlankTurns?: true;
   /** The family takes PDFs, of the models whose mapping has `documents`. */
@@ -54,14 +52,13 @@ export function unsupportedBy(
   request: ChatRequest,
   passThrough: readonly string[] = passThroughDefault,
 ): string | null {
+  const { isOfSpec, responseFormat } = request;
   const blank = supports.refusesBlankTurns ? blankTurn(request.messages) : undefined;
   const fields: [field: string, isSupported: boolean][] = [
     [`messages.${blank}.content`, blank === undefined],
-    ['messages', supports.httpsImages || listImages(request).every(({ url }) => isDataUri(url))],
     ['tools', request.tools.length <= (supports.toolsMax ?? Infinity)],
     ['messages', supports.prefill === true || request.isPrefilled !== true],
-    ['response_format', supports.jsonObject || request.responseFormat?.type !== 'json_object'],
-    ['response_format', supports.jsonSchema || request.responseFormat?.type !== 'json_schema'],
+    ['response_format', !(supports.lacksJsonObject && isOfSpec && responseFormat?.type === 'json_object')],
     ...lackedParameters(supports, request).map((field): [string, boolean] => [field, false]),
     ['stop', (request.stop?.length ?? 0) <= supports.stopMax],
     ['stop', supports.blankStops || (request.stop ?? []).every((text) => text.trim() !== '')],
@@ -213,7 +210,7 @@ function refusalOf(
   if (param === 'tools' && toolsMax !== undefined)
     return `tools: this model takes at most ${toolsMax} tools, and this request offers ${tools.length}.`;
   if (param === 'tool_choice' && !isOfSpec)
-    return 'tool_choice: this model cannot be forced to call a tool. Send "auto", or ask for JSON with a schema.';
+    return 'tool_choice: this model cannot be forced to call a tool. Send "auto", or ask for JSON by response_format.';
   if (param === 'stop' && stopsTaken > 0 && stop.length > stopsTaken)
     return `stop: this model takes at most ${stopsTaken} stop sequences, and this request has ${stop.length}.`;
   const advice = Object.hasOwn(neverLeftOut, param) ? neverLeftOut[param] : undefined;

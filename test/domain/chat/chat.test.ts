@@ -23,9 +23,6 @@ const picture = asking({
   messages: [{ role: 'user', content: [{ type: 'image', url: 'data:image/png;base64,AAAA' }] }],
 });
 const all: ChatSupports = {
-  httpsImages: true,
-  jsonObject: true,
-  jsonSchema: true,
   parameters: ['top_k', 'seed', 'stop', 'parallel_tool_calls'],
   stopMax: 4,
   blankStops: true,
@@ -33,9 +30,7 @@ const all: ChatSupports = {
   extra: true,
 };
 const none: ChatSupports = {
-  httpsImages: false,
-  jsonObject: false,
-  jsonSchema: false,
+  lacksJsonObject: true,
   parameters: [],
   stopMax: 0,
   blankStops: false,
@@ -44,9 +39,7 @@ const none: ChatSupports = {
 
 describe('a family without support', () => {
   it.each<[string, Partial<ChatRequest>]>([
-    ['messages', { messages: [{ role: 'user', content: [{ type: 'image', url: 'https://example.com/a.png' }] }] }],
-    ['response_format', { responseFormat: { type: 'json_object' } }],
-    ['response_format', { responseFormat: { type: 'json_schema', name: 's', schema: {} } }],
+    ['response_format', { responseFormat: { type: 'json_object' }, isOfSpec: true }],
     ['seed', { seed: 0 }],
     ['top_k', { topK: 1 }],
     ['parallel_tool_calls', { parallelToolCalls: false }],

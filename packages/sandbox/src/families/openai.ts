@@ -204,20 +204,10 @@ function toRequest(input: Fields): ChatRequest {
     schema:
       format?.type === 'json_schema'
         ? (objectOf(objectOf(format.json_schema)?.schema) ?? {})
-        : (instructedSchema(input) ?? (format?.type === 'json_object' ? {} : null)),
+        : format?.type === 'json_object'
+          ? {}
+          : null,
   };
-}
-
-/** The schema at the end of the instructions, where a gateway writes it for vendors that take none. */
-function instructedSchema(input: Fields): Fields | null {
-  const instructions = objectsOf(input.messages).find(({ role }) => role === 'system');
-  const [, text] = /must match this JSON schema: (\{.*\})$/s.exec(textOfParts(instructions?.content)) ?? [];
-  if (text === undefined) return null;
-  try {
-    return objectOf(JSON.parse(text)) ?? null;
-  } catch {
-    return null;
-  }
 }
 
 const imageFields =
