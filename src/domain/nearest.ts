@@ -1,6 +1,6 @@
 /**
- * The candidate that a misspelt word most likely means, or undefined if none is near: at most a third of its letters differ. Upper
- * and lower case count as equal.
+ * The candidate that a misspelt word most likely means, or undefined if none is near: it begins with the word, of three letters or more, or
+ * at most a third of its letters differ. Upper and lower case count as equal.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > WORD_MAX) return undefined;
@@ -8,8 +8,10 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   let least = Infinity;
   for (const candidate of candidates) {
     const most = Math.max(1, Math.floor(Math.max(word.length, candidate.length) / 3));
-    if (Math.abs(candidate.length - word.length) > most) continue;
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    const isBeginning = word.length > 2 && candidate.toLowerCase().startsWith(word.toLowerCase());
+    const difference = Math.abs(candidate.length - word.length);
+    if (difference > most && !isBeginning) continue;
+    const distance = isBeginning ? Math.min(1, difference) : editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance <= most && distance < least) [best, least] = [candidate, distance];
   }
   return best;
