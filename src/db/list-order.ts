@@ -54,7 +54,7 @@ interface Ordered {
 
 /**
  * The order of a list whose rows have a text as `id` and a `created_at`, by which an index can be read. Rows of the same time or value are in
- * the order of their ids. `values` are those of the statement, and get those of the order.
+ * the order of their ids. Appends its values to `values`, those of the statement.
  */
 export function inOrder(row: string, columns: SortColumns, request: ListRequest, values: unknown[]): Ordered {
   const { sort = 'newest' } = request;

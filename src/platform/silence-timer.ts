@@ -1,9 +1,9 @@
-/** A pause of this process counts as one piece at most. */
-const PIECES = 4;
+/** The pieces that a silence is counted in. */
+export const PIECES = 4;
 
 /**
- * Calls `onSilence` once nothing was heard for some time, of which a pause of this process counts as a quarter at most. After a pause the
- * timers fire before the process reads what has arrived, and a peer sends only then what did not fit the buffers between them.
+ * Calls `onSilence` once nothing was heard for some time. A pause of this process ends one of four pieces of that time at most. After a pause
+ * its timers fire before it reads what has arrived, and only once it reads can the peer send what the buffers did not hold.
  */
 export class SilenceTimer {
   readonly #onSilence: () => void;
@@ -29,7 +29,7 @@ export class SilenceTimer {
     this.#timer?.refresh();
   }
 
-  /** Lets the process end before. */
+  /** Lets the process exit while it waits. */
   unref(): void {
     this.#timer?.unref();
   }

@@ -28,7 +28,7 @@ it('counts a pause of the process as a quarter of the time, because a peer may h
   });
   timer.start(400);
   for (const wakesAt = performance.now() + 500; performance.now() < wakesAt;);
-  // The first turn ends the first quarter. The others end one each at most, however slow the machine is.
+  // Each turn of the event loop ends one quarter at most, however slow the machine is, and these are fewer than four turns.
   await sleep(1);
   await turn();
   expect(ends).toEqual([]);

@@ -1,14 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { jest } from '@jest/globals';
+import { PIECES } from '../../src/platform/silence-timer.ts';
 
 const { setTimeout: start, clearTimeout: stop } = globalThis;
 
 /**
  * Holds back the next `SilenceTimer` of exactly `ms` milliseconds that this process starts, for a test of a time limit that must not pass
- * before something has happened. The returned function lets it pass, a quarter in each turn of the event loop, unless it is stopped meanwhile.
+ * before something has happened. The returned function lets its pieces end one after another, unless it is stopped meanwhile.
  */
 export function holdTimer(ms: number): () => void {
-  let endQuarter = (): void => {
+  let endPiece = (): void => {
     throw new Error(`no timer of ${ms} ms was started`);
   };
   let held: NodeJS.Timeout | undefined;
@@ -16,9 +17,9 @@ export function holdTimer(ms: number): () => void {
   const starts = jest.spyOn(globalThis, 'setTimeout');
   const stops = jest.spyOn(globalThis, 'clearTimeout');
   starts.mockImplementation((callback: () => void, delay?: number) => {
-    if (delay !== Math.ceil(ms / 4)) return start(callback, delay);
+    if (delay !== Math.ceil(ms / PIECES)) return start(callback, delay);
     starts.mockRestore();
-    endQuarter = callback;
+    endPiece = callback;
     return (held = start(() => undefined));
   });
   stops.mockImplementation((timer) => {
@@ -28,8 +29,9 @@ export function holdTimer(ms: number): () => void {
     stops.mockRestore();
   });
   const pass = async (): Promise<void> => {
-    for (let quarters = 0; quarters < 4 && !isStopped; quarters += 1) {
-      endQuarter();
+    for (let ended = 0; ended < PIECES && !isStopped; ended += 1) {
+      endPiece();
+      // The piece counts at the end of the first turn.
       await turn();
       await turn();
     }

@@ -67,7 +67,8 @@ export interface ChatWords {
  * failure of media jobs, means that no answer comes.
  */
 export function answerChat(call: FamilyCall, sent: ChatRequest, { answer, stream, refusals }: ChatWords): Reply {
-  const request = { ...sent, schema: instructedSchema(sent) ?? sent.schema };
+  const hasSchema = Object.keys(sent.schema ?? {}).length > 0;
+  const request = hasSchema ? sent : { ...sent, schema: instructedSchema(sent) ?? sent.schema };
   const question = questionIndex(request.messages);
   const prompt = request.messages[question]?.text ?? '';
   const system = request.messages.filter(({ role }) => role === 'system').map(({ text }) => text);
@@ -127,7 +128,7 @@ export function answerChat(call: FamilyCall, sent: ChatRequest, { answer, stream
   return latencyMs + writingMs > 0 ? { kind: 'later', ms: latencyMs + writingMs, reply } : reply;
 }
 
-/** The format in the instructions, where a gateway writes it for vendors that do not take it. */
+/** The format in the first system message, into which a gateway writes it for vendors that do not take it. */
 function instructedSchema({ messages }: ChatRequest): object | null {
   const instructions = messages.find(({ role }) => role === 'system')?.text ?? '';
   if (instructions.includes('Answer with one JSON object and nothing else.')) return {};

@@ -1,16 +1,15 @@
 import type { ChatContent, ChatMessage, UpstreamChat } from '../../domain/chat/chat.ts';
 import type { VendorRules } from '../../domain/chat/vendor-rules.ts';
 
-/** What holds an answer to a format (`VendorRules`), or `schema_only` if JSON of any form is not among it. */
-type Formats = VendorRules['formats'] | 'schema_only';
+type Formats = VendorRules['formats'];
 
 export const anthropicFormats = 'schema_only';
 
 /** The request with an instruction in place of a format to which its vendor cannot hold the model. */
 export function withFormat(formats: Formats, request: UpstreamChat): UpstreamChat {
-  const { responseFormat: _, ...others } = request;
   const instruction = instructionFor(formats, request);
   if (instruction === null) return request;
+  const { responseFormat: _, ...others } = request;
   return {
     ...others,
     messages: withInstruction(request.messages, instruction),
@@ -18,6 +17,7 @@ export function withFormat(formats: Formats, request: UpstreamChat): UpstreamCha
   };
 }
 
+/** What the client should know about such an instruction. */
 export const formatWarnings = (formats: Formats, request: UpstreamChat): string[] =>
   instructionFor(formats, request) === null
     ? []
@@ -29,9 +29,9 @@ export const formatWarnings = (formats: Formats, request: UpstreamChat): string[
  */
 function instructionFor(formats: Formats, { responseFormat: format, isOfSpec }: UpstreamChat): string | null {
   if (isOfSpec) return null;
-  if (format?.type === 'json_object' && !['schema', 'object'].includes(formats))
+  if (format?.type === 'json_object' && (formats === 'none' || formats === 'schema_only'))
     return 'Answer with one JSON object and nothing else.';
-  if (format?.type !== 'json_schema' || formats.startsWith('schema')) return null;
+  if (format?.type !== 'json_schema' || formats === 'schema' || formats === 'schema_only') return null;
   return `Answer with JSON and nothing else. It must match this JSON schema: ${JSON.stringify(format.schema)}`;
 }
 

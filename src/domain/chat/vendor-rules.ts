@@ -22,10 +22,10 @@ export interface VendorRules {
   /** The most stop sequences. By default four. */
   stopMax?: number;
   /**
-   * What holds an answer to a format: `schema` a JSON schema, `object` JSON of any form, `none` nothing. Where the vendor has less than the client
-   * asks for, the instructions ask for it.
+   * The formats to which the vendor holds an answer: `schema` a JSON schema or JSON of any form, `schema_only` a JSON schema, `object` JSON of any
+   * form, `none` no format. Where the vendor has less than the client asks for, the instructions ask for it.
    */
-  formats: 'schema' | 'object' | 'none';
+  formats: 'schema' | 'schema_only' | 'object' | 'none';
   /** Whether a tool can be forced: always, only while the model does not think, or never. */
   forcedTools: 'always' | 'unthinking' | 'never';
   /** The choice of tools has no word but `auto`. A model that must call none is offered none. */

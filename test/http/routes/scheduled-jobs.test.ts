@@ -69,7 +69,7 @@ describe('a call of a job', () => {
   });
 });
 
-/** Begins a run as a process does that does nothing then. Waits until none is under way that Temporal began late, for a former call. */
+/** Begins a run of which nothing comes. Waits while another run is under way, such as one that Temporal began late for a former call. */
 const begin = (run: Omit<Parameters<typeof beginScheduledJob>[1], 'request'>) =>
   eventually(async () => {
     const { verdict } = await beginScheduledJob(gateway.database, { ...run, request: false });

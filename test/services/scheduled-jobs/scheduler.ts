@@ -44,7 +44,7 @@ export async function callScheduledJob(
 
 /**
  * Calls a job and returns its run once it has ended. If the endpoint answers 202, because the run takes longer than the endpoint
- * waits, reads the run's row. Calls again while another run is under way: one that a Schedule began, or Temporal, late, for a former call.
+ * waits, reads the run's row. Calls again while another run is under way, which a Schedule began, or Temporal late for a former call.
  */
 export async function runByCall(
   gateway: Gateway,

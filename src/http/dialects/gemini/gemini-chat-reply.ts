@@ -35,6 +35,7 @@ export function geminiResponse({ id, model, reply, usage, warning, ...cost }: Ch
   };
 }
 
+/** The `usageMetadata` of pictures, which are priced per request, and of events before the last one: clients add up counts anyway. */
 export const uncounted = { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 };
 
 /** The `usageMetadata` of a response and of the last event of a stream. */

@@ -6,12 +6,12 @@ import { finishWords, geminiUsage, toCallPart, uncounted, type GeminiPart } from
 
 /**
  * Writes the responses of `streamGenerateContent?alt=sse` (https://ai.google.dev/api/generate-content, read 2026-11-22). Function calls
- * have whole arguments in this format, so they come with the last event. Clients demand counts of each; those before the last count nothing.
+ * have whole arguments in this format, so they come with the last event. Some clients demand `usageMetadata` in each; only the last one counts.
  */
 export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
-  const event = (candidate: object, counted: object): string =>
+  const event = (candidate: object, more: object): string =>
     dataEvent(
-      JSON.stringify({ candidates: [{ index: 0, ...candidate }], ...counted, modelVersion: model, responseId: id }),
+      JSON.stringify({ candidates: [{ index: 0, ...candidate }], ...more, modelVersion: model, responseId: id }),
     );
   const thoughts = new ThoughtText();
   return {

@@ -116,7 +116,6 @@ export const geminiPictures = ({
       index: 0,
     },
   ],
-  // Pictures are priced per request, but clients add up token counts anyway.
   usageMetadata: uncounted,
   modelVersion: model,
   responseId: taskId,

@@ -36,7 +36,7 @@ function toModel(entry: CatalogEntry) {
     displayName: display_name,
     ...nonNullFields({
       description,
-      // Clients demand numbers. Prompts are limited in characters, about four of which are a token, and pictures have no tokens.
+      // Some clients demand both limits. Prompts for pictures are limited in characters, of which a token has about four.
       inputTokenLimit: type === 'chat' ? entry.private.context_tokens : promptCharactersMax / 4,
     }),
     outputTokenLimit: type === 'chat' ? maxOutputTokens(entry) : 0,

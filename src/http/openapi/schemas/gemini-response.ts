@@ -35,7 +35,7 @@ export const GeminiResponse = z
   })
   .meta({ id: 'GeminiResponse' });
 
-/** A part of a streamed answer. The last one says why the answer ended and what it used, of which those before count nothing. */
+/** A part of a streamed answer. Only the last one says why the answer ended and counts what it used. */
 const GeminiChunk = GeminiResponse.extend({
   candidates: z.array(GeminiCandidate.partial({ finishReason: true })),
 }).meta({ id: 'GeminiChunk' });
