@@ -250,6 +250,8 @@ function hasPath(ctx: AppContext): boolean {
 
 /** The paths of other vendors' clients. Groq's SDK puts `openai` before each of its own. */
 const vendorPath = /^\/+(?:openai\/+)?(?:v1|v1beta|v1beta1)\//;
+/** DeepSeek's clients put their paths right behind the host, and so does everybody who leaves `/v1` out of a base URL. */
+const barePath = /^\/+(?=(?:chat\/completions|responses|models|images\/(?:generations|edits))\/*$)/;
 /** Azure's clients name the model in the path (https://learn.microsoft.com/azure/ai-foundry/openai/reference, read 2026-11-28). */
 const azurePath = /^\/+openai\/+(?:deployments\/+(.+?)\/+(?=(?:chat|images)\/)|(?=(?:responses|models)(?:\/|$)))/;
 
@@ -261,6 +263,7 @@ const readVendorPath: AppMiddleware = (ctx, next) => {
   const deployment = azurePath.exec(ctx.path)?.[1];
   if (deployment !== undefined) ctx.state.deployment = unescape(deployment);
   if (isOfAzure(ctx)) ctx.path = ctx.path.replace(azurePath, '/v1/');
+  ctx.path = ctx.path.replace(barePath, '/v1/');
   if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/+/g, '/').replaceAll(/^\/openai|\/$/g, '');
   return next();
 };

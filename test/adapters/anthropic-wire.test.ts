@@ -410,6 +410,10 @@ describe('a chat for Anthropic', () => {
     },
   );
 
+  it('sends no thoughts of earlier turns to a model of which the catalog does not say that it thinks', async () => {
+    expect(await thinksAndRemembers([calling('a', true), result('a')], {})).toEqual([false, false]);
+  });
+
   it('asks for an edit of thoughts only where the model may think, because Anthropic refuses it elsewhere', async () => {
     const thoughts = { type: 'clear_thinking_20251015', keep: 'all' };
     const results = { type: 'clear_tool_uses_20250919' };

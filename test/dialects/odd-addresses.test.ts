@@ -16,6 +16,7 @@ const spellings: Record<string, (base: string, path: string) => string> = {
   'a slash twice after the version': (base, path) => base + path.replace(/^(\/v1\w*)/, '$1/'),
   'a slash at the end': (base, path) => base + path.replace(/(?=\?|$)/, '/'),
   'a path of Groq’s SDK': (base, path) => `${base}/openai${path}`,
+  'no version': (base, path) => base + path.replace(/^\/v1(?=\/(chat|responses))/, ''),
   'the version of another vendor in the query': (base, path) => base + withQuery(path, 'api-version=2024-10-21'),
   'a parameter that nobody knows': (base, path) => base + withQuery(path, 'trace=1&trace=2'),
 };

@@ -89,6 +89,10 @@ const reported: Record<DialectName, Reported[]> = {
       refusedBy: { 'OpenAI-compatible': 'stop' },
     },
     { what: 'the name of a user', more: saying(['user', 'a', { name: 'ann' }]) },
+    {
+      what: 'an empty list beside the calls of an answer',
+      more: saying(['user', 'a'], ['assistant', [], { tool_calls: [chatCall] }], ['tool', 'b', { tool_call_id: 'c1' }]),
+    },
   ],
   responses: [
     { what: 'client_metadata', more: { client_metadata: { a: 'b' } } },
@@ -283,6 +287,15 @@ const reported: Record<DialectName, Reported[]> = {
       ),
     },
     {
+      what: 'a budget for thoughts between calls, above the length of the answer',
+      more: {
+        max_tokens: 2_000,
+        thinking: { type: 'enabled', budget_tokens: 10_000 },
+        tools: [{ name: 'a', input_schema: object }],
+      },
+      headers: { 'anthropic-beta': 'interleaved-thinking-2025-05-14' },
+    },
+    {
       what: '17 stop sequences',
       more: { stop_sequences: listOf(17, (at) => `s${at}`) },
       refusedBy: { 'OpenAI-compatible': 'stop_sequences', Gemini: 'stop_sequences' },
@@ -336,6 +349,44 @@ const reported: Record<DialectName, Reported[]> = {
       },
     },
     { what: 'labels', more: { labels: { a: 'b' } }, ignored: 'labels' },
+    {
+      what: 'one value wherever there is a list',
+      more: {
+        contents: { role: 'user', parts: { text: 'a' } },
+        system_instruction: { parts: { text: 'Be brief.' } },
+        tools: { function_declarations: { name: 'f' } },
+        toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: 'f' } },
+        safetySettings: { category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' },
+        generationConfig: { stopSequences: 'ZZ', responseModalities: 'TEXT' },
+      },
+      ignored: 'safetySettings',
+      own: 'Gemini',
+    },
+    { what: 'an empty object for the tools', more: { tools: {} } },
+    {
+      what: 'tools that Gemini runs, in one object',
+      more: { tools: { google_search: {}, url_context: {} } },
+      ignored: 'tools.0.google_search, tools.0.url_context',
+    },
+    {
+      what: 'results of functions in the name of the model, and a file in one',
+      more: {
+        contents: [
+          { role: 'user', parts: { text: 'a' } },
+          { role: 'model', parts: { functionCall: { name: 'f', args: {} } } },
+          {
+            role: 'model',
+            parts: {
+              functionResponse: {
+                name: 'f',
+                response: { a: 1 },
+                parts: { inlineData: { mimeType: 'image/png', data: png } },
+              },
+            },
+          },
+        ],
+      },
+    },
     {
       what: 'a signature alone, and a result without parts',
       more: {

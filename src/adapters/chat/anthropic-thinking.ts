@@ -93,7 +93,7 @@ function lacksItsThoughts(messages: UpstreamChat['messages']): boolean {
  * (BerriAI/litellm#18926; "`clear_thinking_20251015` strategy requires `thinking` to be enabled", anthropics/claude-code#11533).
  */
 export function withAllowedThoughts(request: UpstreamChat, thinking: JsonObject | undefined): UpstreamChat {
-  const mayThink = thinking === undefined ? request.traits?.thinking !== 'budget' : thinking.type !== 'disabled';
+  const mayThink = thinking === undefined ? request.traits?.thinking === 'adaptive' : thinking.type !== 'disabled';
   if (mayThink) return request;
   const { messages, vendor } = withThoughts(request, { isReasoningKept: false, kinds: [] });
   return { ...request, messages, ...(vendor && { vendor: { ...vendor, fields: withoutThoughtEdits(vendor.fields) } }) };

@@ -4,7 +4,7 @@ import { createKey } from '../../services/projects/create-key.ts';
 import { revokeKey } from '../../services/projects/revoke-key.ts';
 import { rotateKey } from '../../services/projects/rotate-key.ts';
 import { setKey } from '../../services/projects/set-key.ts';
-import { UnknownToOperator } from '../../services/operator-error.ts';
+import { demand } from '../../services/operator-error.ts';
 import { listModels } from '../../db/catalog/models.ts';
 import { findKey, keyColumns, keyStates, listKeys, type KeyRow } from '../../db/projects/keys.ts';
 import type { Deps } from '../../deps.ts';
@@ -172,8 +172,7 @@ const show = action({
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { id: keyId }) {
-    const key = await findKey(deps.db, keyId);
-    if (key === null) throw new UnknownToOperator(`There is no key ${keyId}.`);
+    const key = demand(await findKey(deps.db, keyId), `key ${keyId}`);
     const { createdBy: created_by, createdAt, requests, metadata } = key;
     const about = {
       ...keyLine(key, await shownCredits(deps)),

@@ -5,7 +5,7 @@ import { createProject } from '../../services/projects/create-project.ts';
 import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../services/projects/project-secret.ts';
 import { setProject } from '../../services/projects/set-project.ts';
 import { setProjectEnabled } from '../../services/projects/set-project-enabled.ts';
-import { UnknownToOperator } from '../../services/operator-error.ts';
+import { demand } from '../../services/operator-error.ts';
 import { recordAudit } from '../../db/operators/audit.ts';
 import type { ProjectSettings as ProjectSettingsRow } from '../../db/projects/project-settings.ts';
 import {
@@ -105,8 +105,7 @@ const show = action({
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { id: projectId }) {
-    const project = await findProject(deps.db, projectId);
-    if (project === null) throw new UnknownToOperator(`There is no project ${projectId}.`);
+    const project = demand(await findProject(deps.db, projectId), `project ${projectId}`);
     const shown = await shownCredits(deps);
     const about = {
       metadata: Object.entries(project.metadata)

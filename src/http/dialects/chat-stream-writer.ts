@@ -36,7 +36,7 @@ export const dataEvent = (json: string): string => `data: ${json}\n\n`;
 export const namedEvent = (name: string, json: object): string => `event: ${name}\n${dataEvent(JSON.stringify(json))}`;
 
 /**
- * Pieces of one kind that arrived together become one, which costs the client less. Clients of Google read one text of each kind in an event.
+ * Pieces of one kind that arrived together become one, which costs the client less. Clients of Google read one text in an event.
  * For dialects without a field for the signature of a thought.
  */
 export function joinedPieces(deltas: readonly ChatDelta[], thoughts: ThoughtText): readonly ChatDelta[] {

@@ -10,8 +10,9 @@ import { readGeminiChat, readGeminiCount, readV1GeminiChat } from '../dialects/g
 import { geminiStream } from '../dialects/gemini/gemini-chat-stream.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini/gemini-image.ts';
 import { geminiWords, inGeminiWords } from '../dialects/gemini/gemini-params.ts';
+import { withLists } from '../dialects/gemini/gemini-fields.ts';
 import { strictly } from '../dialects/reading.ts';
-import { asEvents, asJsonArray } from '../server/framing.ts';
+import { asEvents, asJsonArray, type Framing } from '../server/framing.ts';
 import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
 import { sendJsonText } from '../request/json-text.ts';
 import { geminiCountRequest, geminiRequest, v1GeminiRequest } from '../openapi/gemini-bodies.ts';
@@ -78,22 +79,24 @@ const exampleBody = { contents: [{ role: 'user', parts: [{ text: questionText }]
  */
 export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
   const answer = answerer(deps, mount);
+  // Clients that read nothing but events ask for them everywhere: the answer is one.
+  const formats = mount.isV1 ? streamFormats : jsonFormats;
   return [
     endpoint({
       ...generationRow(mount, 'generateContent'),
       summary: 'Generate content',
       description: `An image model answers when the picture is ready, or with 504 and the id of the task.\n\n${bodyDescription}`,
-      query: formatQuery(jsonFormats),
+      query: formatQuery(formats),
       answers: {
         200: {
           description: 'The answer.',
-          content: json(GeminiResponse),
+          content: { 'application/json': GeminiResponse, ...(mount.isV1 && { 'text/event-stream': EventText }) },
           headers: cost,
           sometimes: { ...replayed, ...changedHeaders },
         },
       },
       async handler(ctx, query) {
-        geminiFormatOf(query);
+        if (geminiFormatOf(query, formats) === 'sse') return sendFramed(ctx, asEvents(), await answer(ctx));
         sendJsonText(ctx, await answer(ctx));
       },
     }),
@@ -117,13 +120,15 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
           demandScope(ctx, 'chat');
           return streamAnswer(deps, ctx, { ...chatDialect(model, mount), framing });
         }
-        const framed = framing();
-        const events = storedEvents(await answer(ctx));
-        ctx.type = framed.contentType;
-        ctx.body = Buffer.from(framed.put(events) + framed.end);
+        sendFramed(ctx, framing(), await answer(ctx));
       },
     }),
   ];
+}
+
+function sendFramed(ctx: AppContext, framed: Framing, answer: string): void {
+  ctx.type = framed.contentType;
+  ctx.body = Buffer.from(framed.put(storedEvents(answer)) + framed.end);
 }
 
 /** `countTokens` under one prefix (https://ai.google.dev/api/tokens, read 2026-11-26). */
@@ -197,7 +202,7 @@ const chatDialect = (model: string, { isV1 }: GeminiMount): ChatDialect => ({
 });
 
 async function answerImage(ctx: AppContext, model: string, { isV1, answerPictures }: Mounted): Promise<string> {
-  const body = ctx.request.body ?? {};
+  const body = isV1 ? withLists(ctx.request.body ?? {}) : (ctx.request.body ?? {});
   const request = readGeminiImage(body, isV1 ? readingOf(ctx) : strictly);
   const text = await answerPictures(ctx, {
     dialect: 'gemini',

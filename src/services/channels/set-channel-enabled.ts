@@ -1,6 +1,6 @@
 import { switchChannel } from '../../db/channels/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
-import { UnknownToOperator } from '../operator-error.ts';
+import { demand } from '../operator-error.ts';
 
 export interface ChannelSwitch {
   channelId: string;
@@ -18,7 +18,6 @@ export async function setChannelEnabled(
   { db }: Pick<Deps, 'db'>,
   { channel, enabled, actor }: { channel: string; enabled: boolean; actor: string },
 ): Promise<ChannelSwitch> {
-  const switched = await switchChannel(db, { channel, enabled, actor });
-  if (!switched) throw new UnknownToOperator(`There is no channel ${channel}.`);
+  const switched = demand(await switchChannel(db, { channel, enabled, actor }), `channel ${channel}`);
   return { ...switched, enabled };
 }

@@ -1,6 +1,6 @@
 import { findAccount, insertCredits, type Account, type AddedCredits } from '../../db/ledger/credits.ts';
 import type { Deps } from '../../deps.ts';
-import { OperatorError, UnknownToOperator } from '../operator-error.ts';
+import { demand, OperatorError, UnknownToOperator } from '../operator-error.ts';
 
 export interface Credits {
   projectId: string;
@@ -41,7 +41,6 @@ export async function showCredits(
   { db }: Pick<Deps, 'db'>,
   projectId: string,
 ): Promise<Account & { projectId: string }> {
-  const account = await findAccount(db, projectId);
-  if (!account) throw new UnknownToOperator(`There is no project ${projectId}.`);
+  const account = demand(await findAccount(db, projectId), `project ${projectId}`);
   return { projectId, ...account };
 }

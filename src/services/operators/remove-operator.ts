@@ -1,7 +1,7 @@
 import { deleteOperator } from '../../db/operators/operators.ts';
 import type { Deps } from '../../deps.ts';
 import type { OidcIdentity } from '../../domain/operators/admin-access.ts';
-import { UnknownToOperator } from '../operator-error.ts';
+import { demand } from '../operator-error.ts';
 
 /**
  * Removes a person who may sign in by OIDC, and ends its sessions and its playground keys. No request of it is accepted after this
@@ -11,7 +11,6 @@ export async function removeOperator(
   { db }: Pick<Deps, 'db'>,
   { operatorId, actor }: { operatorId: string; actor: string },
 ): Promise<OidcIdentity & { operatorId: string }> {
-  const removed = await deleteOperator(db, { operatorId, actor });
-  if (!removed) throw new UnknownToOperator(`There is no operator ${operatorId}.`);
+  const removed = demand(await deleteOperator(db, { operatorId, actor }), `operator ${operatorId}`);
   return { operatorId, ...removed };
 }

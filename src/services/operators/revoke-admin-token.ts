@@ -1,6 +1,6 @@
 import { markAdminTokenRevoked } from '../../db/operators/admin-tokens.ts';
 import type { Deps } from '../../deps.ts';
-import { UnknownToOperator } from '../operator-error.ts';
+import { demand } from '../operator-error.ts';
 
 /**
  * Revokes an admin token and ends its sessions and its playground keys. No request of it is accepted after this commit. `revokedAt` is in
@@ -10,7 +10,6 @@ export async function revokeAdminToken(
   { db }: Pick<Deps, 'db'>,
   { tokenId, actor }: { tokenId: string; actor: string },
 ): Promise<{ tokenId: string; revokedAt: number; changed: boolean }> {
-  const revoked = await markAdminTokenRevoked(db, { tokenId, actor });
-  if (!revoked) throw new UnknownToOperator(`There is no admin token ${tokenId}.`);
+  const revoked = demand(await markAdminTokenRevoked(db, { tokenId, actor }), `admin token ${tokenId}`);
   return { tokenId, ...revoked };
 }

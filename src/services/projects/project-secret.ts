@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { secretOverlapSeconds } from '../../domain/projects/secret-overlap.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext, newWebhookSecret } from './callback-secret.ts';
-import { OperatorError, UnknownToOperator } from '../operator-error.ts';
+import { demand, OperatorError, UnknownToOperator } from '../operator-error.ts';
 
 type SecretDeps = Pick<Deps, 'db' | 'sealer'>;
 
@@ -21,8 +21,7 @@ export interface ProjectSecret {
  * or a secret that no master key decrypts.
  */
 export async function showProjectSecret({ db, sealer }: SecretDeps, projectId: string): Promise<ProjectSecret> {
-  const stored = await readProjectSecret(db, projectId);
-  if (!stored) throw new UnknownToOperator(`There is no project ${projectId}.`);
+  const stored = demand(await readProjectSecret(db, projectId), `project ${projectId}`);
   const unseal = (sealed: string): string | null => {
     try {
       return sealer.open(sealed, callbackSecretContext(projectId));

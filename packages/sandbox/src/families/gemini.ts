@@ -186,14 +186,14 @@ const toCallPart = ({ name, arguments: args }: ToolCalled, index: number): Field
   functionCall: { name, args },
   ...(index === 0 && { thoughtSignature: signatureOf(name, args) }),
 });
-/** Google's own value for a signature that the client lost. */
-const unsigned = 'skip_thought_signature_validator';
+/** Google's own values for a signature that the client lost (https://ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-28). */
+const unsigned: readonly unknown[] = ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go'];
 function isChanged({ functionCall, thoughtSignature: signature }: Fields): boolean {
   const call = objectOf(functionCall);
   return (
     call !== null &&
     signature !== undefined &&
-    signature !== unsigned &&
+    !unsigned.includes(signature) &&
     signature !== signatureOf(call.name, call.args)
   );
 }

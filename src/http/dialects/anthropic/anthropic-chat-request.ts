@@ -187,10 +187,13 @@ function readToolChoice(
   return type === 'any' ? 'required' : type;
 }
 
-/** Anthropic's own rules. Beyond them its models would think less than was asked, or not at all. */
-function checkThinking({ thinking, tool_choice: choice }: ParsedBody, maxTokens: number | null): void {
+/**
+ * Anthropic's own rules. Beyond them its models would think less than was asked, or not at all. Between the calls of tools the budget may be larger
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking, "Interleaved thinking", read on 2026-11-28).
+ */
+function checkThinking({ thinking, tools, tool_choice: choice }: ParsedBody, maxTokens: number | null): void {
   if (!isNonNull(thinking) || thinking.type === 'disabled') return;
-  if (thinking.type === 'enabled' && maxTokens !== null && thinking.budget_tokens >= maxTokens)
+  if (thinking.type === 'enabled' && !tools?.length && maxTokens !== null && thinking.budget_tokens >= maxTokens)
     throw fieldError('thinking.budget_tokens', 'must be less than max_tokens');
   if (choice?.type === 'any' || choice?.type === 'tool')
     throw fieldError('tool_choice', 'must not force a tool while thinking is enabled');

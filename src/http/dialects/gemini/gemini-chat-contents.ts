@@ -84,7 +84,8 @@ export function messagesOfContents(contents: z.output<ReturnType<typeof v1Conten
     // The model's thoughts belong to its own turn only, so they are not sent again.
     const placed = parts.map((part, partIndex) => ({ ...part, at: `${at}.parts.${partIndex}` }));
     const contentParts = placed.filter(({ thought }) => thought !== true);
-    if (role === 'model') {
+    // Some clients send the results of functions as the model's.
+    if (role === 'model' && !contentParts.every(({ functionResponse }) => functionResponse)) {
       if (contentParts.some(({ functionResponse }) => functionResponse))
         throw fieldError(at, 'a message with role model must not have a functionResponse');
       if (contentParts.some(({ inlineData, fileData }) => inlineData || fileData))

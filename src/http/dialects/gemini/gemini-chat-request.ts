@@ -30,7 +30,7 @@ import {
   V1Stops,
 } from '../chat-fields.ts';
 import { contentsWith, messagesOfContents, v1ContentsWith } from './gemini-chat-contents.ts';
-import { aliased, wordOf } from './gemini-fields.ts';
+import { aliased, withLists, wordOf } from './gemini-fields.ts';
 import { allowedTools, type ChosenTools } from '../offered-tools.ts';
 import { optionalFields, readOptionalFields } from '../optional-fields.ts';
 import { takeProviderTools } from './gemini-provider-tools.ts';
@@ -45,8 +45,9 @@ import { readBody, strictly, VendorFieldCollector, type Reading } from '../readi
 export const readGeminiChat = (model: string, body: unknown): ChatRequest =>
   toRequest(model, validate(GeminiChatBody, isObject(body) ? withoutHarmless(body, harmless) : body));
 
-/** The same under `/v1`, with any `maxOutputTokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
+/** The same under `/v1`, with any `maxOutputTokens` of at least 1, one value for a list of one and, unless the reading is strict, without fields that are not known. */
 export function readV1GeminiChat(model: string, body: JsonObject, reading: Reading = strictly): ChatRequest {
+  withLists(body);
   const taken = reading.isStrict ? { tools: [], history: [] } : takeProviderTools(body);
   const { parsed, leftOut } = readBody(V1GeminiChatBody, withoutHarmless({ ...body }, harmless), geminiRules, reading);
   const own = new VendorFieldCollector();

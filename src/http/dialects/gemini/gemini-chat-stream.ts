@@ -17,7 +17,10 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
   return {
     pieces(deltas) {
       const parts = joinedPieces(deltas, thoughts).flatMap(toPart);
-      return parts.length === 0 ? '' : event({ content: { role: 'model', parts } }, { usageMetadata: uncounted });
+      // Some clients read the first part of an event alone.
+      return parts
+        .map((part) => event({ content: { role: 'model', parts: [part] } }, { usageMetadata: uncounted }))
+        .join('');
     },
 
     end({ reply, usage, warning, ...cost }) {

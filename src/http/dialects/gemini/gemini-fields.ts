@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject, snakeCase } from '../../../domain/json.ts';
 import { camelCase, markSnakeCased } from '../../request/unknown-fields.ts';
 import { AnyBase64 } from '../base64.ts';
 
@@ -21,6 +22,45 @@ export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) => {
     return Object.fromEntries(unknown ? [...recognized, unknown] : recognized);
   }, object);
 };
+
+/** The lists of a request, and what each has: objects, with the lists in them, or texts. */
+const lists = listFieldsOf({
+  contents: [{ parts: [{ functionResponse: { parts: [{}] } }] }],
+  systemInstruction: { parts: [{}] },
+  generationConfig: { stopSequences: [''], responseModalities: [''] },
+  tools: [{ functionDeclarations: [{}] }],
+  toolConfig: { functionCallingConfig: { allowedFunctionNames: [''] } },
+  safetySettings: [{}],
+});
+
+/** A field, the type of its items if it is a list, and the fields of those or of itself. */
+interface ListField {
+  name: string;
+  type: string | null;
+  within: ListField[];
+}
+
+function listFieldsOf(shape: object): ListField[] {
+  return Object.entries(shape).flatMap(([field, kind]) => {
+    const item: unknown = Array.isArray(kind) ? kind[0] : kind;
+    const about = { type: Array.isArray(kind) ? typeof item : null, within: isObject(item) ? listFieldsOf(item) : [] };
+    return [...new Set([field, snakeCase(field)])].map((name) => ({ name, ...about }));
+  });
+}
+
+/**
+ * Makes a list of one of a value that stands where a list belongs, in the body itself, which it returns. Google reads it so, and many programs rely
+ * on that: `"contents": {"parts": {"text": "Hello"}}`. R writes a vector of one as a plain value.
+ */
+export function withLists<Body extends Record<string, unknown>>(body: Body, fields = lists): Body {
+  for (const { name, type, within } of fields) {
+    const value: unknown = body[name];
+    if (value !== null && !Array.isArray(value) && typeof value === type) Object.assign(body, { [name]: [value] });
+    const items: unknown[] = Array.isArray(value) ? value : [value];
+    if (within.length > 0) for (const one of items) if (isObject(one)) withLists(one, within);
+  }
+  return body;
+}
 
 /** One of these words. Google reads them in any case, and its documents write `Image` too. */
 export const wordOf = <const Words extends readonly string[]>(words: Words) =>

@@ -58,7 +58,9 @@ export function readOpenaiChat(body: unknown): ChatRequest {
 
 /** The same under `/v1`, with any `max_tokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
 export function readV1OpenaiChat(body: JsonObject, reading: Reading = strictly): ChatRequest {
-  const { parsed, leftOut } = readBody(V1Body, body, { refused: {} }, reading);
+  // Mistral has a name of its own for the seed.
+  const { random_seed: seed, ...fields } = body;
+  const { parsed, leftOut } = readBody(V1Body, { ...nonNullFields({ seed }), ...fields }, { refused: {} }, reading);
   const { providerRun, ...request } = toRequest(parsed, { ...openaiChatFields, ...v1OpenaiChatFields });
   const unoffered = leftOutTools(providerRun, { ...reading, isForced: request.toolChoice === 'required' });
   return { ...request, ...nonNullFields({ leftOut: leftOut && [...leftOut, ...unoffered] }) };
@@ -132,6 +134,8 @@ const V1ToolCallIn = chosenBy(
   [V1FunctionCallIn, CustomCallIn],
 );
 
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
 const messagesWith = <
   Call extends z.ZodType<CallIn>,
   User extends z.ZodType<ContentIn>,
@@ -146,7 +150,8 @@ const messagesWith = <
   assistant: z
     .object({
       role: z.literal('assistant'),
-      content: assistant.nullish(),
+      // LangChain's clients send an empty list back where the model only called tools.
+      content: z.preprocess((value) => (isEmptyList(value) ? null : value), assistant.nullish()),
       refusal: z.string().nullish(),
       tool_calls: arrayOf(call, { max: toolsMax }).nullish(),
       reasoning_content: z.string().nullish(),

@@ -11,7 +11,7 @@ import { newId } from '../../../platform/crypto/ids.ts';
 import { channelOfAttempt } from '../../channels/credential-of-attempt.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
 import { discardFiles } from '../../files/discard-files.ts';
-import { OperatorError, UnknownToOperator } from '../../operator-error.ts';
+import { demand, OperatorError } from '../../operator-error.ts';
 import { copyOutputs } from '../attempt/copy-outputs.ts';
 import { lateResult } from '../attempt/late-result.ts';
 
@@ -55,8 +55,7 @@ export async function adoptResult(
 }
 
 async function endedTask({ db }: AdoptDeps, taskId: string): Promise<TaskView> {
-  const task = await findTask(db, taskId);
-  if (!task) throw new UnknownToOperator(`There is no task ${taskId}.`);
+  const task = demand(await findTask(db, taskId), `task ${taskId}`);
   if (!isTerminal(task.status)) throw new OperatorError(`The task ${taskId} has not ended yet: it is ${task.status}.`);
   if (task.status === 'succeeded') throw new OperatorError(`The task ${taskId} has its own result.`);
   return task;
