@@ -1,3 +1,4 @@
+import type { ChatUsage } from '../../domain/chat/chat.ts';
 import type { ChatDelta, ThoughtText } from '../../domain/chat/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { ChatAnswer } from './chat-answer.ts';
@@ -21,6 +22,8 @@ export interface StreamEnd extends Pick<ChatAnswer, 'reply' | 'usage' | 'warning
 
 /** Writes one streamed answer in a dialect, as the text of Server-Sent Events. */
 export interface ChatStreamWriter {
+  /** Takes the counts that the provider sent before the first piece, for dialects that begin with them. */
+  counted?(usage: ChatUsage): void;
   /** Events with pieces of content. Empty if these pieces make none yet. */
   pieces(deltas: readonly ChatDelta[]): string;
   /** The events after the last piece. */

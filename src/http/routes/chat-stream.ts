@@ -70,7 +70,10 @@ async function sendLive(streaming: Streaming): Promise<void> {
       { ...begun.input, render: (answered, broken) => ({ body: answerEvents(streaming, answered, broken) }) },
       {
         gone: events.gone,
-        begins: (leftOut) => tellIgnored(ctx, ignoredFields(leftOut, dialect.words)),
+        begins(leftOut, counted) {
+          if (counted) writer.counted?.(counted);
+          tellIgnored(ctx, ignoredFields(leftOut, dialect.words));
+        },
         take: (pieces) => {
           const text = writer.pieces(pieces);
           return text === '' ? undefined : events.write(text);
@@ -102,6 +105,7 @@ async function sendBuffered(streaming: Streaming): Promise<void> {
 /** A finished answer as all of its events, as replays send it. */
 function answerEvents({ dialect, begun }: Streaming, answered: ChatAnswered, broken: GatewayError | null): string {
   const writer = dialect.stream(begun.about);
+  if (answered.reply.usage) writer.counted?.(answered.reply.usage);
   const content = writer.pieces(toDeltas(answered.reply).filter(isContent));
   return content + (broken ? writer.error(broken) : writer.end(withWarning(answered, dialect.words)));
 }

@@ -1,5 +1,5 @@
 import { ChatStreamBroken, type TakePieces } from '../../adapters/channel.ts';
-import type { ChatReply } from '../../domain/chat/chat.ts';
+import type { ChatReply, ChatUsage } from '../../domain/chat/chat.ts';
 import { cutReasonOf, type ChargeReason } from '../../domain/chat/chat-end-reason.ts';
 import { isContent, ReplyCollector } from '../../domain/chat/chat-stream.ts';
 import { DeliveredText } from '../../domain/chat/delivered-text.ts';
@@ -14,8 +14,11 @@ import { billChat, settleChat } from './settle-chat.ts';
 
 /** Who reads a streamed answer. */
 export interface ChatReader {
-  /** A provider begins to answer, without these fields of the request (`ChatAnswered.leftOut`). Called once, before the first piece. */
-  begins?(leftOut: readonly string[]): void;
+  /**
+   * A provider begins to answer, without these fields of the request (`ChatAnswered.leftOut`) and with these counts if it has some already. Called
+   * once, before the first piece.
+   */
+  begins?(leftOut: readonly string[], counted: ChatUsage | undefined): void;
   /** Takes the next pieces of content. */
   take: TakePieces;
   /** Fires when the client is gone. */
@@ -58,7 +61,8 @@ export async function streamChat(
     });
     if (obtained === 'replay') return 'replay';
     const { attempted } = obtained;
-    reader.begins?.(carriedTo(deps, input.prepared, attempted.channel.adapter).leftOut);
+    const counted = obtained.answer.first.findLast((piece) => piece.kind === 'usage')?.usage;
+    reader.begins?.(carriedTo(deps, input.prepared, attempted.channel.adapter).leftOut, counted);
     deps.metrics.firstTokenSent({
       model: entry.model.id,
       channel: attempted.channel.name,

@@ -276,7 +276,10 @@ describe('the generateContent response', () => {
     expect(geminiResponse({ ...answer, reply: refused }).candidates[0]?.content.parts).toEqual(parts);
     const writer = geminiStream({ ...answer, requestId: 'req_1', includeUsage: true });
     const pieces = writer.pieces(toDeltas(refused).filter(isContent));
-    expect(JSON.parse(pieces.slice('data: '.length))).toMatchObject({ candidates: [{ content: { parts } }] });
+    const events = pieces.split('\n\n').filter(Boolean);
+    expect(events.map((event): unknown => JSON.parse(event.slice('data: '.length)))).toMatchObject(
+      parts.map((part) => ({ candidates: [{ content: { parts: [part] } }] })),
+    );
   });
 
   it('has counts in each event of a stream, because clients demand them, and counts what it used in the last one only', () => {

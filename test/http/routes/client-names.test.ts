@@ -154,13 +154,22 @@ describe('a streamed chat', () => {
     else await answered();
   });
 
-  it('tells an estimate of its input tokens in message_start', async () => {
+  const begunWith = async (model: string, words: string): Promise<unknown> => {
     const { path, body } = chats['POST /v1/messages'];
-    const words = 'a long question '.repeat(200);
-    const text = await (await post(path(), { ...body('claude-sonnet-5.5', words), stream: true })).text();
-    const [, count] = /"type":"message_start".*?"input_tokens":(\d+)/.exec(text) ?? [];
-    expect(Number(count)).toBeGreaterThan(300);
-    expect(Number(count)).toBeLessThan(2_000);
+    const text = await (await post(path(), { ...body(model, words), stream: true })).text();
+    const [, usage = '{}'] = /"type":"message_start".*?"usage":(\{.*\})\}\}\n/.exec(text) ?? [];
+    return JSON.parse(usage);
+  };
+
+  it('tells an estimate of its input tokens in message_start where the provider counts them at the end', async () => {
+    const usage = (await begunWith('gpt-5-mini', 'a long question '.repeat(200))) as { input_tokens: number };
+    expect(usage.input_tokens).toBeGreaterThan(300);
+    expect(usage.input_tokens).toBeLessThan(2_000);
+  });
+
+  it('tells what Anthropic counted in message_start, for clients that read no later count', async () => {
+    const usage = await begunWith('claude-sonnet-5.5', 'a question [[usage=400,7 cached=40]]');
+    expect(usage).toMatchObject({ input_tokens: 360, cache_read_input_tokens: 40, output_tokens: 0 });
   });
 });
 

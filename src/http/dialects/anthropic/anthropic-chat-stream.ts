@@ -1,3 +1,4 @@
+import type { ChatUsage } from '../../../domain/chat/chat.ts';
 import type { ChatDelta } from '../../../domain/chat/chat-stream.ts';
 import { statusOf } from '../../response/error-status.ts';
 import { anthropicError } from './anthropic.ts';
@@ -17,23 +18,28 @@ import { toToken } from '../thought-token.ts';
 
 /**
  * Writes the events of a streamed message (https://platform.claude.com/docs/en/build-with-claude/streaming, read 2026-11-22). The counts
- * and what the answer cost come with `message_delta`, because the input is counted only when the answer ends. `message_start` has an estimate of it, by
+ * and what the answer cost come with `message_delta`. `message_start` has what the provider has counted of the input by then, else an estimate, by
  * which agents decide when to shorten a conversation.
  */
 export function anthropicStream(about: Omit<StreamAbout, 'includeUsage'>): ChatStreamWriter {
   const blocks = new Blocks();
   const order = new CallOrder();
   let isBegun = false;
+  let counted: ChatUsage | null = null;
   const begin = (): string => {
     if (isBegun) return '';
     isBegun = true;
     const usage = anthropicUsage({
-      reply: { ...nothing, usage: null },
-      usage: { input: about.inputTokens ?? 0, output: 0 },
+      reply: { ...nothing, usage: counted },
+      usage: { input: counted?.inputTokens ?? about.inputTokens ?? 0, output: 0 },
     });
     return anthropicEvent('message_start', { message: { ...emptyMessage(about), usage } });
   };
   return {
+    counted(usage) {
+      counted = usage;
+    },
+
     pieces: (deltas) => {
       const next = deltas.flatMap((delta) => order.next(delta));
       return next.length === 0 ? '' : begin() + next.map((delta) => blocks.write(delta)).join('');
