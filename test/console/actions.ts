@@ -245,8 +245,17 @@ export const actions: readonly Action[] = [
     promise: 'tests a channel and keeps the answer beside it',
     async walk({ visit }) {
       await visit.open('/channels');
-      await visit.press('Test sandbox-a-openai');
-      await visit.page.getByText('Answers and accepts the credential').waitFor();
+      const said = visit.button('Test sandbox-a-openai').locator('xpath=../..').getByRole('status').getByText(/\S/);
+      const test = async (): Promise<string> => {
+        await visit.press('Test sandbox-a-openai');
+        await said.waitFor();
+        return said.innerText();
+      };
+      const first = await test();
+      // Of a machine that stands still for ten seconds, the free call says so.
+      expect(/time|ended by the caller/.test(first) ? await test() : first).toContain(
+        'Answers and accepts the credential',
+      );
     },
   },
   {
