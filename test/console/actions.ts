@@ -245,11 +245,11 @@ export const actions: readonly Action[] = [
     promise: 'tests a channel and keeps the answer beside it',
     async walk({ visit }) {
       await visit.open('/channels');
-      const said = visit.button('Test sandbox-a-openai').locator('xpath=../..').getByRole('status').getByText(/\S/);
+      const message = visit.button('Test sandbox-a-openai').locator('xpath=../..').getByRole('status').getByText(/\S/);
       const test = async (): Promise<string> => {
         await visit.press('Test sandbox-a-openai');
-        await said.waitFor();
-        return said.innerText();
+        await message.waitFor();
+        return message.innerText();
       };
       const first = await test();
       // Of a machine that stands still for ten seconds, the free call says so.
