@@ -11,6 +11,8 @@ export interface ChatAnswer
   created: number;
   /** The name that the client asked for: the model's id or an alias of it. */
   model: string;
+  /** The vendor in the model's catalog entry, whose own clients may expect another form. Not on the routes of the specification. */
+  ownedBy?: string;
 }
 
 /** What the usage of an answer is written of. */

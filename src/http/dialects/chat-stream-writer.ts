@@ -4,7 +4,7 @@ import type { GatewayError } from '../../domain/errors.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 
 /** What every event of a streamed answer says. */
-export interface StreamAbout extends Pick<ChatAnswer, 'id' | 'created' | 'model'> {
+export interface StreamAbout extends Pick<ChatAnswer, 'id' | 'created' | 'model' | 'ownedBy'> {
   /** An estimate, for events that are written before the provider has counted. */
   inputTokens?: number;
   /** The id under which the request is logged. */

@@ -113,6 +113,7 @@ export async function beginChat(
       requestId,
       created: Math.floor(Date.now() / 1000),
       model: prepared.request.model,
+      ...(!dialect.isOfSpec && { ownedBy: prepared.entry.model.owned_by }),
       inputTokens: Math.min(likelyInputTokens, inputTokens),
     },
     input: {

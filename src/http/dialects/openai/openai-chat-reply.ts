@@ -9,9 +9,16 @@ type Completion = z.input<typeof ChatCompletion>;
 /** The `system_fingerprint` of completions and chunks. OpenRouter's SDK refuses an answer without it, and Cerebras' SDK needs a string. */
 export const FINGERPRINT = 'fp_tollgate';
 
+/** Clients of Mistral's own API read a call of a tool only whole, from the chunk with the finish reason, and a text beside it. */
+export const hasWholeCalls = (ownedBy: string | undefined): boolean => ownedBy === 'mistral-ai';
+
+/** Their APIs have the counts in the last chunk of a stream also where no option asks for them, and their clients read them there. */
+export const countsUnasked = (ownedBy: string | undefined): boolean =>
+  ownedBy === 'mistral-ai' || ownedBy === 'deepseek';
+
 /** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). `tools` are those of the request. */
 export function openaiCompletion(
-  { id, created, model, reply, usage, warning, ...cost }: ChatAnswer,
+  { id, created, model, ownedBy, reply, usage, warning, ...cost }: ChatAnswer,
   tools: readonly ChatTool[] = [],
 ): Completion {
   return {
@@ -25,7 +32,7 @@ export function openaiCompletion(
         index: 0,
         message: {
           role: 'assistant',
-          content: reply.content,
+          content: reply.content ?? (hasWholeCalls(ownedBy) && reply.toolCalls.length > 0 ? '' : null),
           // DeepSeek's name for the thoughts, which OpenAI-compatible servers and clients share.
           ...(reply.reasoning !== undefined && { reasoning_content: reply.reasoning }),
           refusal: reply.refusal,

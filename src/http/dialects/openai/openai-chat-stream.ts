@@ -12,7 +12,7 @@ import {
 } from '../chat-stream-writer.ts';
 import { customInput, isCustomTool } from '../custom-tool.ts';
 import { openaiError } from './openai.ts';
-import { FINGERPRINT, openaiUsage } from './openai-chat-reply.ts';
+import { countsUnasked, FINGERPRINT, hasWholeCalls, openaiUsage } from './openai-chat-reply.ts';
 
 /**
  * Writes `chat.completion.chunk` objects (https://platform.openai.com/docs/api-reference/chat-streaming, read 2026-11-22). The counts come
@@ -21,11 +21,12 @@ import { FINGERPRINT, openaiUsage } from './openai-chat-reply.ts';
  * An error is an event with the finish reason `error`, as OpenRouter sends it. Its first field is `error`: go-openai looks for it there only.
  */
 export function openaiStream(
-  { id, created, model, includeUsage }: StreamAbout,
+  { id, created, model, ownedBy, includeUsage }: StreamAbout,
   tools: readonly ChatTool[] = [],
 ): ChatStreamWriter {
-  /** Calls with free text, which can be read from whole arguments only. They are written at the end. */
-  const customCalls = new Map<number, CustomCall>();
+  /** Calls that are written whole at the end, such as those with free text, which is read from whole arguments only. */
+  const wholeCalls = new Map<number, WholeCall>();
+  const isWhole = (name: string): boolean => hasWholeCalls(ownedBy) || isCustomTool(tools, name);
   const chunk = { id, object: 'chat.completion.chunk', created, model, system_fingerprint: FINGERPRINT };
   const head = JSON.stringify(chunk).slice(0, -1);
   const tail = includeUsage ? ',"usage":null}' : '}';
@@ -46,7 +47,7 @@ export function openaiStream(
   const pieces = (deltas: readonly ChatDelta[]): string => {
     let events = '';
     for (const delta of joinedPieces(deltas, thoughts)) {
-      if (delta.kind !== 'tool_call' || !keepCustom(customCalls, delta, tools)) events += piece(toDelta(delta));
+      if (delta.kind !== 'tool_call' || !keepWhole(wholeCalls, delta, isWhole)) events += piece(toDelta(delta));
     }
     return events;
   };
@@ -56,16 +57,18 @@ export function openaiStream(
 
     end(answer) {
       const rest = pieces(order.rest());
-      const custom = [...customCalls.values()].map((call) =>
-        piece(`{"tool_calls":[${JSON.stringify(toCustom(call))}]}`),
-      );
-      const opening = rest + custom.join('') + (isFirst ? piece('{"content":""}') : '');
-      const last = includeUsage ? '' : `,"tollgate":${cost(answer)}`;
+      const calls = [...wholeCalls.values()].map((call) => JSON.stringify(toWhole(call, tools)));
+      const isLast = hasWholeCalls(ownedBy) && calls.length > 0;
+      const apart = isLast ? [] : calls.map((call) => piece(`{"tool_calls":[${call}]}`));
+      const opening = rest + apart.join('') + (isFirst ? piece('{"content":""}') : '');
+      const delta = isLast ? `{"content":"","tool_calls":[${calls.join(',')}]}` : '{}';
+      const usage = `"usage":${JSON.stringify(openaiUsage(answer))}`;
+      const last = includeUsage ? '' : `${countsUnasked(ownedBy) ? `,${usage}` : ''},"tollgate":${cost(answer)}`;
       const reason = JSON.stringify(answer.reply.finishReason);
-      const finish = opening + dataEvent(`${beforeDelta}{},"logprobs":null,"finish_reason":${reason}}]${last}${tail}`);
+      const finish =
+        opening + dataEvent(`${beforeDelta}${delta},"logprobs":null,"finish_reason":${reason}}]${last}${tail}`);
       if (!includeUsage) return `${finish}data: [DONE]\n\n`;
-      const usage = `"choices":[],"usage":${JSON.stringify(openaiUsage(answer))},"tollgate":${cost(answer)}`;
-      return `${finish}${dataEvent(`${head},${usage}}`)}data: [DONE]\n\n`;
+      return `${finish}${dataEvent(`${head},"choices":[],${usage},"tollgate":${cost(answer)}}`)}data: [DONE]\n\n`;
     },
 
     error: (error) =>
@@ -104,29 +107,27 @@ const toCall = ({
   ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
 });
 
-interface CustomCall {
+interface WholeCall {
   index: number;
   id: string;
   name: string;
   text: string;
 }
 
-/** Adds a piece to the call with free text that it belongs to; false if there is none. */
-function keepCustom(
-  calls: Map<number, CustomCall>,
+/** Adds a piece to the kept call that it belongs to; false if there is none. */
+function keepWhole(
+  calls: Map<number, WholeCall>,
   { index, id = '', name = '', arguments: text }: Extract<ChatDelta, { kind: 'tool_call' }>,
-  tools: readonly ChatTool[],
+  isWhole: (name: string) => boolean,
 ): boolean {
   const call = calls.get(index);
   if (call) call.text += text;
-  else if (isCustomTool(tools, name)) calls.set(index, { index, id, name, text });
+  else if (isWhole(name)) calls.set(index, { index, id, name, text });
   else return false;
   return true;
 }
 
-const toCustom = ({ index, id, name, text }: CustomCall): JsonObject => ({
-  index,
-  id,
-  type: 'custom',
-  custom: { name, input: customInput(text) },
-});
+const toWhole = ({ index, id, name, text }: WholeCall, tools: readonly ChatTool[]): JsonObject =>
+  isCustomTool(tools, name)
+    ? { index, id, type: 'custom', custom: { name, input: customInput(text) } }
+    : { index, id, type: 'function', function: { name, arguments: text || '{}' } };

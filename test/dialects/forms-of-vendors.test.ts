@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../src/domain/json.ts';
-import { listAt, parsed } from './json-at.ts';
+import { listAt, objectAt, parsed } from './json-at.ts';
 import { families, familyNames } from './matrix.ts';
 import { eventsIn, startSdkScene, type SdkScene } from './sdk-scene.ts';
 
@@ -58,5 +58,48 @@ describe('a chat completion', () => {
   it('takes the seed by the name that it has at Mistral', async () => {
     const { status, answer } = await post('/v1/chat/completions', { model: families.Gemini, messages, random_seed: 7 });
     expect([status, answer.headers.get('x-tollgate-ignored')]).toEqual([200, null]);
+  });
+});
+
+/** Clients of a vendor's own API read its form of OpenAI's answers. */
+describe('a call of a tool in a chat completion', () => {
+  const args = '{"city":"Oslo"}';
+  const requestOf = (model: string, isStream: boolean) => ({
+    model,
+    messages: [{ role: 'user', content: `weather [[tool=weather args=${args}]]` }],
+    tools: [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }],
+    stream: isStream,
+  });
+  const whole = async (path: string, model: string) =>
+    objectAt(parsed((await post(path, requestOf(model, false))).text), 'choices', 0, 'message');
+  const streamed = async (model: string) => eventsIn((await post('/v1/chat/completions', requestOf(model, true))).text);
+  const callsIn = (events: JsonObject[]) =>
+    events.filter((event) => listAt(event, 'choices', 0, 'delta', 'tool_calls').length > 0);
+
+  it("is whole and stands with the reason and the counts of the end, beside a text, for models of Mistral's", async () => {
+    const calls = [{ type: 'function', function: { name: 'weather', arguments: args } }];
+    expect(await whole('/v1/chat/completions', 'mistral-small-4')).toMatchObject({ content: '', tool_calls: calls });
+    const last = (await streamed('mistral-small-4')).at(-1);
+    expect(last).toMatchObject({
+      choices: [{ delta: { content: '', tool_calls: calls }, finish_reason: 'tool_calls' }],
+      usage: { completion_tokens: expect.any(Number) },
+    });
+    expect(callsIn(await streamed('mistral-small-4'))).toHaveLength(1);
+  });
+
+  it.each(familyNames)("comes in OpenAI's form of other models: %s", async (family) => {
+    expect(await whole('/v1/chat/completions', families[family])).toMatchObject({ content: null });
+    const events = await streamed(families[family]);
+    expect(callsIn(events).length).toBeGreaterThan(0);
+    expect(events.at(-1)).toMatchObject({ choices: [{ delta: {}, finish_reason: 'tool_calls' }] });
+    expect(events.at(-1)).not.toHaveProperty('usage');
+  });
+
+  it("comes in OpenAI's form on the route of the specification", async () => {
+    expect(await whole('/api/v1/chat/completions', 'mistral-small-4')).toMatchObject({ content: null });
+  });
+
+  it("has its counts in the last chunk of DeepSeek's models unasked", async () => {
+    expect((await streamed('deepseek-v3.2')).at(-1)).toMatchObject({ usage: { prompt_tokens: expect.any(Number) } });
   });
 });
