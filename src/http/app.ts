@@ -250,7 +250,7 @@ function hasPath(ctx: AppContext): boolean {
 
 /** The paths of other vendors' clients. Groq's SDK puts `openai` before each of its own. */
 const vendorPath = /^\/+(?:openai\/+)?(?:v1|v1beta|v1beta1)\//;
-/** DeepSeek's clients put their paths right behind the host, and so does everybody who leaves `/v1` out of a base URL. */
+/** DeepSeek's clients put their paths right behind the host, as do other clients whose base URL lacks `/v1`. */
 const barePath = /^\/+(?=(?:chat\/completions|responses|models|images\/(?:generations|edits))\/*$)/;
 /** Azure's clients name the model in the path (https://learn.microsoft.com/azure/ai-foundry/openai/reference, read 2026-11-28). */
 const azurePath = /^\/+openai\/+(?:deployments\/+(.+?)\/+(?=(?:chat|images)\/)|(?=(?:responses|models)(?:\/|$)))/;

@@ -252,7 +252,7 @@ export const actions: readonly Action[] = [
         return message.innerText();
       };
       const first = await test();
-      // Of a machine that stands still for ten seconds, the free call says so.
+      // On a machine that stands still for ten seconds the free call times out, and the page shows that.
       expect(/time|ended by the caller/.test(first) ? await test() : first).toContain(
         'Answers and accepts the credential',
       );

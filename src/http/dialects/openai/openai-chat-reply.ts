@@ -9,10 +9,10 @@ type Completion = z.input<typeof ChatCompletion>;
 /** The `system_fingerprint` of completions and chunks. OpenRouter's SDK refuses an answer without it, and Cerebras' SDK needs a string. */
 export const FINGERPRINT = 'fp_tollgate';
 
-/** Clients of Mistral's own API read a call of a tool only whole, from the chunk with the finish reason, and a text beside it. */
+/** Some clients of Mistral's API read a tool call only if it is whole and in the chunk with the finish reason, and need a text beside it. */
 export const hasWholeCalls = (ownedBy: string | undefined): boolean => ownedBy === 'mistral-ai';
 
-/** Their APIs have the counts in the last chunk of a stream also where no option asks for them, and their clients read them there. */
+/** These vendors send the counts in the last chunk of a stream even if no option asks for them, and their clients read them there. */
 export const countsUnasked = (ownedBy: string | undefined): boolean =>
   ownedBy === 'mistral-ai' || ownedBy === 'deepseek';
 
