@@ -43,7 +43,9 @@ export function createChannelHistory(database: Database, logger: Pick<Logger, 'w
       await addToHistory(database, [...rows.values()]);
     } catch (error) {
       logger.warn({ err: error, rows: rows.size }, 'the history of the channels could not be written');
-      for (const [key, row] of rows) waiting.set(key, merged(row, waiting.get(key)));
+      // The older rows come first.
+      for (const [key, row] of waiting) rows.set(key, merged(row, rows.get(key)));
+      waiting = rows;
       for (const key of [...waiting.keys()].slice(0, Math.max(0, waiting.size - rowsMax))) waiting.delete(key);
       arm();
     }

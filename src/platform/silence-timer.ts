@@ -48,3 +48,11 @@ export class SilenceTimer {
     this.#onSilence();
   }
 }
+
+/** Aborts with a `TimeoutError` after `ms` milliseconds, of which a pause of this process is a quarter at most. Lets the process exit before. */
+export function pausableTimeout(ms: number): AbortSignal {
+  const controller = new AbortController();
+  const timer = new SilenceTimer(() => controller.abort(new DOMException('The time ran out.', 'TimeoutError')));
+  timer.start(ms).unref();
+  return controller.signal;
+}

@@ -1,6 +1,6 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
-import { SilenceTimer } from '../../src/platform/silence-timer.ts';
+import { pausableTimeout, SilenceTimer } from '../../src/platform/silence-timer.ts';
 import { openSocketPair } from './socket-pair.ts';
 
 it('hears what arrived before the end of the silence, though the process paused until after it', async () => {
@@ -33,4 +33,14 @@ it('counts a pause of the process as a quarter of the time, because a peer may h
   await turn();
   expect(ends).toEqual([]);
   expect(await silent.promise).toBe('silence');
+});
+
+it('ends a call that has a limit only after a pause of the process and three more quarters of the limit', async () => {
+  const signal = pausableTimeout(400);
+  for (const wakesAt = performance.now() + 500; performance.now() < wakesAt;);
+  await sleep(1);
+  await turn();
+  expect(signal.aborted).toBe(false);
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  expect(signal.reason).toMatchObject({ name: 'TimeoutError' });
 });

@@ -2,6 +2,7 @@ import type { ModelNames } from '../../adapters/channel.ts';
 import type { ChannelRow } from '../../db/channels/channels.ts';
 import type { Deps } from '../../deps.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
+import { pausableTimeout } from '../../platform/silence-timer.ts';
 import { unsealCredential } from './unseal-credential.ts';
 
 type FreeCallDeps = Pick<Deps, 'sealer' | 'adapters'>;
@@ -27,5 +28,5 @@ export const listUpstreamModels = async (
 const argumentsOf = ({ sealer }: FreeCallDeps, channel: ChannelRow, timeoutMs: number) =>
   [
     { channelId: channel.id, baseUrl: channel.baseUrl, credential: unsealCredential(sealer, channel) },
-    { signal: AbortSignal.timeout(timeoutMs) },
+    { signal: pausableTimeout(timeoutMs) },
   ] as const;

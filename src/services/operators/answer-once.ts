@@ -17,7 +17,7 @@ const runSecondsMax = 600;
 /**
  * Runs the work of a request once for its Idempotency-Key, and answers every repetition with the same text. A refusal frees the key,
  * because it changed nothing. After any other failure the key stays bound: the change may have been made. Throws `GatewayError` for a key
- * that another request used, that still runs or that has no answer.
+ * of another request, or of one that still runs or was never answered.
  */
 export async function answerOnce(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
@@ -28,7 +28,9 @@ export async function answerOnce(
   const bound = await bindAdminRequest(db, request, { fingerprint, keptSeconds });
   if (bound) return { answer: sealer.open(storedAnswer(bound, fingerprint), context), isReplay: true };
   const answer = await work().catch(async (error: unknown) => {
-    if (error instanceof OperatorError || error instanceof GatewayError) await freeAdminRequest(db, request);
+    const isRefusal = error instanceof OperatorError || error instanceof GatewayError;
+    // The refusal is told even if its key stays bound.
+    if (isRefusal) await freeAdminRequest(db, request).catch(() => undefined);
     throw error;
   });
   await storeAdminAnswer(db, request, sealer.seal(answer, context));

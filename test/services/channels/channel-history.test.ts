@@ -107,6 +107,20 @@ describe('the history of a channel', () => {
     await process.flush();
     expect(await sums('chn_3', 1)).toEqual({ attempts: 2, ok: 1, refused: 0, transient: 1, unknown: 0 });
 
+    // More rows than one process keeps, counted before the newest ones, which are counted while the write is under way.
+    await db.query('', 'alter table channel_history rename to gone');
+    for (let n = 0; n < 2_500; n += 1) process.count(`old_${n}`, { outcome: 'ok', ms: 10 });
+    const refusedWrite = process.flush();
+    await Promise.resolve();
+    scripted(process, 'chn_3', [['unknown', 10]]);
+    await refusedWrite;
+    await db.query('', 'alter table gone rename to channel_history');
+    await process.flush();
+    expect(await sums('chn_3', 1)).toMatchObject({ attempts: 3, unknown: 1 });
+    const dropped = `select 2500 - count(distinct channel_id)::int as n from channel_history where channel_id like 'old%'`;
+    expect(await db.query('', dropped)).toEqual([{ n: 1 }]);
+    await db.query('', `delete from channel_history where channel_id like 'old%'`);
+
     const days = { minuteDays: 2, hourDays: 31 };
     expect(await purgeHistory(db, days, 100)).toBe(0);
     await db.query('', `update channel_history set at = at - interval '3 days'`);

@@ -4,6 +4,7 @@ import type { Deps } from '../../../deps.ts';
 import { fittingOutputs } from '../../../domain/tasks/fitting-outputs.ts';
 import type { UpstreamOutput } from '../../../domain/channels/upstream.ts';
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
+import { pausableTimeout } from '../../../platform/silence-timer.ts';
 import { channelOfAttempt, removedCredential } from '../../channels/credential-of-attempt.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
 import { OperatorError } from '../../operator-error.ts';
@@ -31,7 +32,7 @@ export async function lateResult(deps: LateDeps, task: Pick<TaskView, 'id' | 'ty
   }
   const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential };
   const polled = await adapter.pollMedia(upstream, providerJob.operation, {
-    signal: AbortSignal.timeout(latePollTimeoutMs),
+    signal: pausableTimeout(latePollTimeoutMs),
   });
   if (polled.kind !== 'done') {
     const why = polled.kind === 'pending' ? 'it has not ended' : polled.detail;
