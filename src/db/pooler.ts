@@ -37,12 +37,12 @@ export async function meetPooler(url: string): Promise<string | null> {
 }
 
 /** A pooler that cannot serve. */
-export class PoolerError extends Error {
+class PoolerError extends Error {
   override readonly name = 'PoolerError';
 }
 
 /** Why this pooler cannot serve, in one sentence; null if it can. */
-export function poolerRefusal({ mode, name, keepsStatements }: PoolerFacts): string | null {
+function poolerRefusal({ mode, name, keepsStatements }: PoolerFacts): string | null {
   const instead =
     'Use session mode, a direct connection, or PgBouncer 1.21 or newer in transaction mode with max_prepared_statements.';
   if (mode === 'statement')
@@ -53,7 +53,7 @@ export function poolerRefusal({ mode, name, keepsStatements }: PoolerFacts): str
 }
 
 /** What an operator should change although the pooler serves; null if nothing. */
-export const poolerWarning = ({ mode, name, hasTimeLimit }: PoolerFacts): string | null =>
+const poolerWarning = ({ mode, name, hasTimeLimit }: PoolerFacts): string | null =>
   mode === 'none' || hasTimeLimit
     ? null
     : `DATABASE_URL leads to ${name} in ${mode} mode, which does not pass time limits on: set statement_timeout, lock_timeout, idle_in_transaction_session_timeout and jit = off for the role`;

@@ -1,4 +1,4 @@
-/** A refused command of an operator. The message is shown to the operator, and nothing was changed. */
+/** A refused command of an operator. The message is shown to the operator. An action of the admin API has changed nothing before it throws one. */
 export class OperatorError extends Error {}
 
 /** What the command names does not exist. */

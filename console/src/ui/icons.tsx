@@ -63,13 +63,6 @@ export const MoreIcon = icon(<path d="M5 12h.01M12 12h.01M19 12h.01" strokeWidth
 export const AlertIcon = icon(<path d="M12 4l9 16H3zM12 10v4m0 3v.01" />);
 export const CheckIcon = icon(<path d="M5 12l5 5L20 7" />);
 export const PlusIcon = icon(<path d="M12 5v14M5 12h14" />);
-export const SearchIcon = icon(
-  <>
-    <circle cx="11" cy="11" r="6" />
-    <path d="M20 20l-4.5-4.5" />
-  </>,
-);
-export const ExternalIcon = icon(<path d="M9 5H5v14h14v-4M13 4h7v7M20 4l-9 9" />);
 export const DownloadIcon = icon(<path d="M12 4v11m-4-4l4 4 4-4M4 20h16" />);
 export const SendIcon = icon(<path d="M12 20V5m-6 6l6-6 6 6" />);
 export const StopIcon = icon(<path d="M7 7h10v10H7z" fill="currentColor" />);

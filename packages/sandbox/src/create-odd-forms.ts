@@ -64,7 +64,7 @@ export function createOddForms(): OddForms {
 }
 
 /** The form that a prompt asks for, for all channels or for this one. */
-export function oddFormOf(prompt: string, channel: string): OddForm | undefined {
+function oddFormOf(prompt: string, channel: string): OddForm | undefined {
   const groups = [...prompt.matchAll(/\[\[([^[\]]{0,200})\]\]/g)].map(([, words = '']) => words);
   const names = groups.flatMap((words) => {
     const [, on = channel] = /\bon=(\S+)/.exec(words) ?? [];

@@ -41,7 +41,7 @@ export interface Behaviour {
 
 const streamWords = ['tokens', 'rate', 'cut', 'silent', 'garble', 'break'] as const;
 
-export const failKinds = [
+const failKinds = [
   'transient', // 503 in the provider's own words
   'rate_limit', // 429, Retry-After 7
   'refused', // 400, content policy

@@ -131,7 +131,7 @@ const tellsError = (json: unknown, { error }: MediaAnswers): boolean =>
  * What the answer to a submit says. A job with an id and a state is accepted. Otherwise an error that the answer tells comes first,
  * then the id. Without an id, the results or the failure that the answer shows still decide.
  */
-export function submitResult(
+function submitResult(
   outcome: CallOutcome,
   toProviderRef: (id: string) => ProviderRef,
   answers: MediaAnswers,

@@ -32,7 +32,7 @@ export interface FailureReason {
  * state and has no results: then it is an error, or unreadable.
  */
 export function pollResultOf(report: ProviderJobReport): PollResult | null {
-  const { named, noun, outputs, progress, json } = report;
+  const { named, noun, outputs, progress } = report;
   switch (named.state) {
     case 'queued':
     case 'running':
@@ -47,18 +47,18 @@ export function pollResultOf(report: ProviderJobReport): PollResult | null {
     case 'absent':
       return outputs.length > 0 ? { kind: 'done', outputs } : null;
     case 'succeeded':
-      return outputs.length > 0 ? { kind: 'done', outputs } : withoutOutputs(report, json);
+      return outputs.length > 0 ? { kind: 'done', outputs } : withoutOutputs(report);
   }
 }
 
 /** The result of a job that failed. */
-export function failedProviderJob(detail: string, { means }: FailureReason): PollResult {
+function failedProviderJob(detail: string, { means }: FailureReason): PollResult {
   if (means === 'policy') return { kind: 'refused', code: 'content_policy_violation', detail };
   return means === 'invalid' ? { kind: 'refused', code: 'upstream_failed', detail } : { kind: 'failed', detail };
 }
 
 /** A finished job without outputs. Only the provider's own word makes that a refusal by its policy. */
-function withoutOutputs({ withheld, results }: ProviderJobReport, json: unknown): PollResult {
+function withoutOutputs({ withheld, results, json }: ProviderJobReport): PollResult {
   if (withheld !== undefined) return { kind: 'refused', code: 'content_policy_violation', detail: withheld };
   if (results.every(isEmpty)) return { kind: 'failed', detail: noOutput };
   return { kind: 'unclear', detail: 'finished, with a result that cannot be read', finishedShape: shapeOf(json) };

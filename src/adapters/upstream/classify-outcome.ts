@@ -141,7 +141,7 @@ const inFlightWords = /in_flight_budget/i;
 const unknownModelWords = /model_not_found|unknown_model|app_not_found/i;
 
 /** Whether a provider's words say that its policy refused the request or its result. */
-export const isContentPolicy = (words: string[]): boolean => hasWord(words, contentPolicyWords);
+const isContentPolicy = (words: string[]): boolean => hasWord(words, contentPolicyWords);
 
 const hasWord = (own: string[] | null, words: RegExp): boolean => own?.some((word) => words.test(word)) ?? false;
 

@@ -30,7 +30,10 @@ const check = action({
     const breached = Object.entries(books.invariants).filter(([, { breaches }]) => breaches > 0);
     const rows = [
       { part: 'books', state: books.ok ? 'balance' : `do NOT balance: ${breached.map(([name]) => name).join(', ')}` },
-      { part: 'tasks in flight', state: `${work.tasks}, of which ${work.polled} have been submitted` },
+      {
+        part: 'tasks in flight',
+        state: `${work.tasks}, of which ${work.polled} have a provider job, or a submit that was under way`,
+      },
       { part: 'callbacks pending', state: String(work.callbacks) },
       { part: 'chats held', state: `${work.chats}: they are refunded when their holds expire` },
       { part: 'files without a row', state: `${unknown.length}, of which ${deleted.length} were deleted` },

@@ -181,7 +181,7 @@ export const startRedelivery = (
   });
 
 /** The last delivery of a task, or null. */
-export const findLastDelivery = (
+const findLastDelivery = (
   database: Statements,
   taskId: string,
 ): Promise<{ deliveryId: string; state: string; attempts: number } | null> =>

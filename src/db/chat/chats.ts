@@ -56,7 +56,7 @@ export const endedChat = `e.request_id, e.project_id, e.key_id, e.model_id, case
 /** Rows of `ledger_entry e` that end a request. */
 export const isEndOfRequest = `e.kind in ('settle', 'refund')`;
 /** Tasks have entries of the same kinds. */
-export const isEndOfChat = `${isEndOfRequest} and e.request_id not like 'task\\_%'`;
+const isEndOfChat = `${isEndOfRequest} and e.request_id not like 'task\\_%'`;
 
 /**
  * SQL for the columns of `ChatView`, except `request_id`, from rows of `chat`, which are `runningChat` or `endedChat`. The calls are in `attempt`

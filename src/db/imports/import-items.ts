@@ -115,7 +115,7 @@ const itemOfKey = ({ key, keyId, settings }: NewImportedKey): NewItem => ({
 });
 
 /** Returns the ids there of those that are new. */
-export async function addItems(
+async function addItems(
   inside: Statements,
   source: string,
   kind: ImportKind,

@@ -17,7 +17,7 @@ export interface Adoption {
 }
 
 /** The reason of the ledger entry of a charged adoption: one entry per task. */
-export const adoptionReason = 'adopted result';
+const adoptionReason = 'adopted result';
 
 interface WantedAdoption {
   taskId: string;

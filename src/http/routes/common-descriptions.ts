@@ -99,7 +99,7 @@ export const purchase: readonly ErrorCode[] = [
 ];
 
 /** The refusals of a request that waits for a provider. */
-export const providerErrors: readonly ErrorCode[] = [
+const providerErrors: readonly ErrorCode[] = [
   'content_policy_violation',
   'context_length_exceeded',
   'idempotency_result_gone',

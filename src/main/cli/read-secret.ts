@@ -17,7 +17,7 @@ export async function readSecret(what: string): Promise<string> {
 }
 
 const patienceMs = 60_000;
-export const secretCharsMax = 16_000;
+const secretCharsMax = 16_000;
 
 async function piped(what: string, signal: AbortSignal): Promise<string> {
   let left = secretCharsMax * 4;

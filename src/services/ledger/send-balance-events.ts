@@ -64,7 +64,7 @@ async function tryBalanceEvent(deps: BalanceDeps, event: BalanceEvent): Promise<
 }
 
 /** The body of the webhook, the same in each try. */
-export const balanceEventBody = (event: BalanceEvent): string =>
+const balanceEventBody = (event: BalanceEvent): string =>
   JSON.stringify({
     id: event.id,
     type: 'balance.low',

@@ -7,7 +7,7 @@ import { plainMessage } from '../../domain/plain-message.ts';
 import { patternProblem } from '../../domain/plans/model-pattern.ts';
 import { multiplierMax, multiplierDecimals, type PlanRule } from '../../domain/plans/plan.ts';
 
-export const rulesMax = 200;
+const rulesMax = 200;
 const bytesMax = 200_000;
 
 const priceRule = `must be a whole number from 1 to ${priceMax}`;

@@ -34,7 +34,7 @@ export function servingFamilies(entry: CatalogEntry, channels: readonly Channel[
 }
 
 /** The entry as if it were sold at these families alone. */
-export const atFamilies = (entry: CatalogEntry, families: readonly string[]): CatalogEntry => ({
+const atFamilies = (entry: CatalogEntry, families: readonly string[]): CatalogEntry => ({
   ...entry,
   private: {
     ...entry.private,

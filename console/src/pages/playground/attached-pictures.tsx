@@ -2,7 +2,7 @@ import { ActionIcon, Button, FileButton, Group } from '@mantine/core';
 import { CloseIcon } from '../../ui/icons.tsx';
 
 /** The pictures of a paste or a drop, which is not handled any further if it has some. */
-export function picturesOf(event: React.ClipboardEvent | React.DragEvent): File[] {
+function picturesOf(event: React.ClipboardEvent | React.DragEvent): File[] {
   const { files } = 'clipboardData' in event ? event.clipboardData : event.dataTransfer;
   const pictures = [...files].filter(({ type }) => /^image\/(png|jpeg|webp)$/.test(type));
   if (pictures.length > 0) event.preventDefault();

@@ -23,7 +23,7 @@ const listKeys = ['img_size', 'aspect_ratio', 'duration', 'resolution'];
 
 const isOptions = (value: unknown): value is (string | number)[] => Array.isArray(value) && value.length > 0;
 
-export const mediaInputs = ['image', 'reference_images', 'video_url', 'audio_url'] as const;
+const mediaInputs = ['image', 'reference_images', 'video_url', 'audio_url'] as const;
 export type MediaInput = (typeof mediaInputs)[number];
 
 /** The media that a model takes beside the prompt. */

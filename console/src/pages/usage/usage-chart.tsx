@@ -6,9 +6,6 @@ import { amountOf, nameIn, periodsOf, type View } from './usage-view.ts';
 
 const colors = ['indigo.6', 'teal.6', 'orange.6', 'grape.6', 'cyan.7', 'pink.6', 'lime.7'];
 
-/** How many groups have a color of their own. */
-export const seriesMax = colors.length;
-
 /** A measure by days or hours, stacked by a dimension, with a table of the same numbers for those who do not see it. */
 export default function UsageChart({
   view,

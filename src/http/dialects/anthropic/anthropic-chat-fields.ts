@@ -10,7 +10,7 @@ import { optionalFields } from '../optional-fields.ts';
  * The fields of a Messages request (https://platform.claude.com/docs/en/api/messages and the types of `@anthropic-ai/sdk` 1.12.0, read
  * 2026-11-22) that can be carried to every family or refused by name. Objects are strict, so that no field is dropped.
  */
-export const CacheControlSchema = z.strictObject({
+const CacheControlSchema = z.strictObject({
   type: z.literal('ephemeral'),
   ttl: z.enum(['5m', '1h']).optional(),
   scope: z.string().max(64).optional(),
