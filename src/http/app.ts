@@ -254,6 +254,9 @@ const vendorPath = /^\/+(?:openai\/+)?(?:v1|v1beta|v1beta1)\//;
 const barePath = /^\/+(?=(?:chat\/completions|responses|models|images\/(?:generations|edits))\/*$)/;
 /** Azure's clients name the model in the path (https://learn.microsoft.com/azure/ai-foundry/openai/reference, read 2026-11-28). */
 const azurePath = /^\/+openai\/+(?:deployments\/+(.+?)\/+(?=(?:chat|images)\/)|(?=(?:responses|models)(?:\/|$)))/;
+/** Google's SDKs in their mode for Vertex AI, with a key or with a project (https://docs.cloud.google.com/vertex-ai/docs/reference/rest, read 2026-11-28). */
+const vertexPath =
+  /^\/+v1(?:beta1)?\/+(?:projects\/+[^/]+\/+locations\/+[^/]+\/+)?publishers\/+google\/+(?=models\/+[^/]+:(?:\w+Content|countTokens)$)/;
 
 /**
  * Reads the paths of other vendors' clients as those of our routes: without Azure's deployment, which is noted, Groq's `openai`, repeated slashes
@@ -263,7 +266,7 @@ const readVendorPath: AppMiddleware = (ctx, next) => {
   const deployment = azurePath.exec(ctx.path)?.[1];
   if (deployment !== undefined) ctx.state.deployment = unescape(deployment);
   if (isOfAzure(ctx)) ctx.path = ctx.path.replace(azurePath, '/v1/');
-  ctx.path = ctx.path.replace(barePath, '/v1/');
+  ctx.path = ctx.path.replace(barePath, '/v1/').replace(vertexPath, '/v1beta/');
   if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/+/g, '/').replaceAll(/^\/openai|\/$/g, '');
   return next();
 };

@@ -125,6 +125,8 @@ const fileForms: Record<DialectName, FileForms> = {
         ['a data URI', { type: 'file', file: { filename: 'a.pdf', file_data: uri } }, inline],
         ['base64 alone', { type: 'file', file: { filename: 'a.pdf', file_data: base64 } }, inline],
         ['a URL as data', { type: 'file', file: { file_data: url } }, byUrl],
+        ['a data URI for Mistral', { type: 'document_url', document_url: uri, document_name: 'a.pdf' }, inline],
+        ['a URL for Mistral', { type: 'document_url', document_url: url }, byUrl],
         ['a PDF among the pictures', { type: 'image_url', image_url: { url: uri } }, inline],
         ['a text', { type: 'file', file: { filename: 'a.md', file_data: note } }, asText],
       ],

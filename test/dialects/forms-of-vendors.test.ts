@@ -59,6 +59,48 @@ describe('a chat completion', () => {
     const { status, answer } = await post('/v1/chat/completions', { model: families.Gemini, messages, random_seed: 7 });
     expect([status, answer.headers.get('x-tollgate-ignored')]).toEqual([200, null]);
   });
+
+  it.each(familyNames)('has each count of OpenAI’s, whole and streamed: %s', async (family) => {
+    const counts = {
+      prompt_tokens_details: { cached_tokens: expect.any(Number), audio_tokens: 0 },
+      completion_tokens_details: {
+        reasoning_tokens: expect.any(Number),
+        audio_tokens: 0,
+        accepted_prediction_tokens: 0,
+        rejected_prediction_tokens: 0,
+      },
+    };
+    const request = { model: families[family], messages };
+    const whole = parsed((await post('/v1/chat/completions', request)).text);
+    const streamed = { ...request, stream: true, stream_options: { include_usage: true } };
+    const events = eventsIn((await post('/v1/chat/completions', streamed)).text);
+    for (const answer of [whole, events.at(-1)]) expect(answer).toMatchObject({ usage: counts });
+  });
+
+  describe.each(familyNames)('to %s', (family) => {
+    const call = { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } };
+    const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
+    const statusWith = async (...turns: object[]) =>
+      (await post('/v1/chat/completions', { model: families[family], tools, messages: [...messages, ...turns] }))
+        .status;
+
+    it.each([
+      ['an empty list', { content: [] }],
+      ['nothing', {}],
+      ['null', { content: null }],
+    ])('may say %s for the answer of a tool without a word', async (_name, content) => {
+      const answered = { role: 'tool', tool_call_id: 'c1', ...content };
+      expect(await statusWith({ role: 'assistant', tool_calls: [call] }, answered)).toBe(200);
+    });
+
+    it.each([
+      ['beside a text', [{ type: 'text', text: 'Hello.' }]],
+      ['alone', []],
+    ])('may have thoughts in the form of Mistral, %s', async (_name, texts) => {
+      const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'A greeting.' }] };
+      expect(await statusWith({ role: 'assistant', content: [thinking, ...texts] }, ...messages)).toBe(200);
+    });
+  });
 });
 
 /** Clients of a vendor's own API read its form of OpenAI's answers. */
@@ -97,6 +139,11 @@ describe('a call of a tool in a chat completion', () => {
 
   it("comes in OpenAI's form on the route of the specification", async () => {
     expect(await whole('/api/v1/chat/completions', 'mistral-small-4')).toMatchObject({ content: null });
+  });
+
+  it("is numbered, beside a text, in a whole answer of DeepSeek's models", async () => {
+    const numbered = { content: '', tool_calls: [{ index: 0, type: 'function', function: { name: 'weather' } }] };
+    expect(await whole('/v1/chat/completions', 'deepseek-v3.2')).toMatchObject(numbered);
   });
 
   it("has its counts in the last chunk of DeepSeek's models unasked", async () => {

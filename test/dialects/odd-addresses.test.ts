@@ -1,7 +1,10 @@
+import { GoogleGenAI } from '@google/genai';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AzureOpenAI } from 'openai';
 import { dialectNames, dialects, families } from './matrix.ts';
 import { startSdkScene, type SdkScene } from './sdk-scene.ts';
+// Google's client asks globalThis for the dispatcher of Node's fetch, which exists only once undici is loaded.
+import 'undici';
 
 let scene: SdkScene & { stop(): Promise<void> };
 beforeAll(async () => {
@@ -46,6 +49,35 @@ describe.each(dialectNames)('an address of %s', (dialect) => {
     expect(client.error((await answer.json()) as Parameters<typeof client.error>[0])).toMatchObject({
       param: 'trace',
     });
+  });
+});
+
+describe('an address of Vertex AI', () => {
+  const prefixes = [
+    '/v1beta1/publishers/google',
+    '/v1/publishers/google',
+    '/v1/projects/p-1/locations/global/publishers/google',
+  ];
+
+  it.each(prefixes)('is read behind %s, whole, streamed and for a count', async (prefix) => {
+    for (const action of ['generateContent', 'streamGenerateContent?alt=sse', 'countTokens']) {
+      const answer = await fetch(`${scene.gateway.baseUrl}${prefix}/models/${families.Gemini}:${action}`, {
+        method: 'POST',
+        headers: { 'x-goog-api-key': scene.apiKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }),
+      });
+      expect({ status: answer.status, text: await answer.text() }).toMatchObject({ status: 200 });
+    }
+  });
+
+  it('is that of the SDK with a key', async () => {
+    const { gateway, apiKey } = scene;
+    const { models } = new GoogleGenAI({ vertexai: true, apiKey, httpOptions: { baseUrl: gateway.baseUrl } });
+    const asking = { model: families.Gemini, contents: 'hi' };
+    const { text: whole } = await models.generateContent(asking);
+    let text = '';
+    for await (const piece of await models.generateContentStream(asking)) text += piece.text;
+    expect(text).toBe(whole);
   });
 });
 

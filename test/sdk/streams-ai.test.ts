@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { APICallError, isStepCount, streamText, tool } from 'ai';
@@ -96,6 +97,18 @@ describe('with ai', () => {
     const { text, errors } = await read(streamedModels.openai, 'broken for ai [[tokens=50 rate=200 break=10]]');
     expect(text.split(' ')).toHaveLength(10);
     expect(errors).toHaveLength(1);
+  });
+
+  it('that break off are an error for a provider that has a type for each event, too', async () => {
+    const errors: unknown[] = [];
+    const { text } = streamText({
+      model: createOpenAI({ baseURL: `${gateway.baseUrl}/v1`, apiKey: scene.apiKey }).chat(streamedModels.openai),
+      prompt: 'broken for a typed reader [[tokens=50 rate=200 break=10]]',
+      maxRetries: 0,
+      onError: ({ error }) => void errors.push(error),
+    });
+    expect((await text).split(' ')).toHaveLength(10);
+    expect(errors).toMatchObject([{ code: 'upstream_error' }]);
   });
 
   it('are an error with a status when the answer of a model that is not streamed breaks off', async () => {

@@ -8,6 +8,7 @@ import { anthropicStream } from '../dialects/anthropic/anthropic-chat-stream.ts'
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
 import { AnthropicMessage, TokenCount } from '../openapi/schemas/anthropic-message.ts';
+import { asMessageEvents } from '../server/framing.ts';
 import { sendJsonText } from '../request/json-text.ts';
 import { queryAnyText, headerText } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
@@ -24,6 +25,7 @@ const dialect: ChatDialect = {
   words: anthropicWords,
   write: anthropicMessage,
   stream: anthropicStream,
+  framing: asMessageEvents,
 };
 
 const messages = [{ role: 'user', content: questionText }];

@@ -10,12 +10,18 @@ export interface Framing {
 }
 
 /** Server-Sent Events as they are (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
-export const asEvents = (): Framing => ({
+export const asEvents = (silence = ': the answer is on its way\n\n'): Framing => ({
   contentType: 'text/event-stream; charset=utf-8',
   put: (events) => events,
-  silence: () => ': the answer is on its way\n\n',
+  silence: () => silence,
   end: '',
 });
+
+/** Events of the Messages API, which has one that means nothing. A client of Anthropic's API may know no comments. */
+export const asMessageEvents = (): Framing => asEvents('event: ping\ndata: {"type": "ping"}\n\n');
+
+/** Events for Google's SDKs: those for Go and Python fail at a comment. Both skip an empty event. */
+export const asGeminiEvents = (): Framing => asEvents('\n\n');
 
 /**
  * The data of the events as the elements of one JSON array, which is how Google's API streams without `alt=sse`. Stored answers are
@@ -45,5 +51,5 @@ const ELEMENTS_APART = ',\r\n';
 const dataOf = (events: string): string[] =>
   events
     .split('\n\n')
-    .filter(Boolean)
+    .filter((event) => event.startsWith('data: '))
     .map((event) => event.slice('data: '.length));

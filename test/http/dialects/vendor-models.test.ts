@@ -41,10 +41,12 @@ describe('a model', () => {
     expect(asAnthropic(ending)).toMatchObject({ lifecycle: 'deprecated', retires_at: '2099-01-31T00:00:00Z' });
   });
 
-  it('has the members of OpenAI', () => {
+  it('has the members of OpenAI, and those without which clients of OpenRouter fail', () => {
     for (const entry of entries) {
-      const { id, owned_by } = entry.model;
-      expect(asOpenai(entry)).toMatchObject({ id, object: 'model', created: expect.any(Number), owned_by });
+      const { id, owned_by, display_name: name } = entry.model;
+      const members = { id, object: 'model', created: expect.any(Number), owned_by };
+      const ofOpenRouter = { name, description: expect.any(String), context_length: entry.private.context_tokens };
+      expect(asOpenai(entry)).toMatchObject({ ...members, ...ofOpenRouter });
     }
   });
 });

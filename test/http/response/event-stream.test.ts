@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import Koa from 'koa';
 import type { AppState } from '../../../src/http/context.ts';
 import { EventStream } from '../../../src/http/response/event-stream.ts';
-import { asJsonArray } from '../../../src/http/server/framing.ts';
+import { asEvents, asGeminiEvents, asJsonArray, asMessageEvents } from '../../../src/http/server/framing.ts';
 import { watchPace } from '../../../src/http/server/slow-reader.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -76,10 +76,15 @@ describe('a stream of events', () => {
     expect(read()).toMatch(/content-type: text\/event-stream/i);
   });
 
-  it('sends status and headers with a comment after a silence, and one more after each further silence', async () => {
-    const { events, client, read } = await openStream({ silenceMs: 20 });
+  it.each([
+    ['a comment', asEvents, ': the answer is on its way\n\n'],
+    ['an event of Anthropic’s', asMessageEvents, 'event: ping\ndata: {"type": "ping"}\n\n'],
+    ['an empty event for Google’s SDKs', asGeminiEvents, '2\r\n\n\n\r\n'],
+  ])('sends status and headers with %s after a silence, and one more after each further silence', async (...row) => {
+    const [, framing, silence] = row;
+    const { events, client, read } = await openStream({ silenceMs: 20 }, framing());
     client.resume();
-    await eventually(() => Promise.resolve(read().split(': the answer is on its way\n\n').length > 3));
+    await eventually(() => Promise.resolve(read().split(silence).length > 3));
     expect(events.isOpen).toBe(true);
     events.end('');
   });

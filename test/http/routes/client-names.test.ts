@@ -226,6 +226,14 @@ describe('clips under /v1/videos', () => {
     expect(await create(body)).toMatchObject({ status: 200, video: made });
     expect((await post('/api/v1/video/generate', { prompt: 'a boat', model: body.model })).status).toBe(404);
   });
+
+  it.each([
+    [{}, { size: '1280x720', seconds: '5' }],
+    [{ size: '720x1280' }, { size: '720x1280' }],
+    [{ aspect_ratio: '1:1' }, { size: '720x720' }],
+  ])('have a size and a length before they are made, though the model has no sizes: %j', async (body, made) => {
+    expect(await create({ model: 'kling-3', ...body })).toMatchObject({ status: 200, video: made });
+  });
 });
 
 describe('the list of models', () => {

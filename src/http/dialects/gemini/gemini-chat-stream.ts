@@ -39,7 +39,11 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
       );
     },
 
-    error: (error) => dataEvent(JSON.stringify(geminiError(error, statusOf[error.code]))),
+    // Google's SDK for Go reads an error only where it is no event. Parsers of events leave such a line out.
+    error(error) {
+      const body = JSON.stringify(geminiError(error, statusOf[error.code]));
+      return `${dataEvent(body)}${body}\n\n`;
+    },
   };
 }
 

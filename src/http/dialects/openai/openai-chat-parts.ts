@@ -34,6 +34,13 @@ const PictureOrPdf = z.object({
     [Picture],
   ),
 });
+/** A document of Mistral's clients (https://docs.mistral.ai/capabilities/document_ai/document_qna, read 2026-11-28). */
+const DocumentPart = z.object({
+  type: z.literal('document_url'),
+  document_url: z.string(),
+  document_name: z.string().max(512).nullish(),
+  cache_control: CacheMark,
+});
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
 const contentOf = <Part extends z.ZodType>(part: Part, max: number) =>
@@ -45,7 +52,22 @@ export const contentsOf = (max: number) => ({
   assistant: contentOf(z.discriminatedUnion('type', [TextPart, RefusalPart]), max),
 });
 /** What users and tools say under `/v1`. */
-export const v1Content = contentOf(z.discriminatedUnion('type', [TextPart, PictureOrPdf, FilePart]), v1ItemsMax);
+export const v1Content = contentOf(
+  z.discriminatedUnion('type', [TextPart, PictureOrPdf, FilePart, DocumentPart]),
+  v1ItemsMax,
+);
+
+const isThought = (part: unknown): boolean =>
+  typeof part === 'object' && part !== null && 'type' in part && part.type === 'thinking';
+/** Leaves the thoughts of Mistral's models out of what an assistant said: their providers do not want them back. */
+const withoutThoughts = (value: unknown): unknown => {
+  if (!Array.isArray(value) || !value.some(isThought)) return value;
+  const rest = value.filter((part) => !isThought(part));
+  return rest.length > 0 ? rest : '';
+};
+const { assistant, ...others } = contentsOf(v1ItemsMax);
+/** What the other roles say under `/v1`. */
+export const v1Contents = { ...others, assistant: z.preprocess(withoutThoughts, assistant) };
 export type Contents = ReturnType<typeof contentsOf>;
 
 export type ContentIn = z.infer<typeof v1Content> | z.infer<Contents['assistant']>;
@@ -58,6 +80,7 @@ function toPart(part: PartIn, at: string): ChatPart {
   if (part.type === 'refusal') return { type: 'text', text: part.refusal };
   const cached = nonNullFields({ cacheControl: part.cache_control });
   if (part.type === 'text') return { type: 'text', text: part.text, ...cached };
+  if (part.type === 'document_url') return { ...toDocument(part, at), ...cached };
   if (part.type === 'file') return { ...toFile(part.file, at), ...cached };
   const { url, detail } = part.image_url;
   if (isPdfUri(url)) return { ...toFilePart({ at, data: url }), ...cached };
@@ -65,6 +88,9 @@ function toPart(part: PartIn, at: string): ChatPart {
 }
 
 const isPdfUri = (value: unknown): boolean => typeof value === 'string' && /^data:application\/pdf[;,]/i.test(value);
+
+const toDocument = ({ document_url: url, document_name: name }: z.infer<typeof DocumentPart>, at: string): ChatPart =>
+  toFilePart({ at, name, ...(/^https?:/i.test(url) ? { url } : { data: url }) });
 
 /** Some programs send the URL of a PDF as its data. */
 function toFile(

@@ -9,11 +9,11 @@ type Completion = z.input<typeof ChatCompletion>;
 /** The `system_fingerprint` of completions and chunks. OpenRouter's SDK refuses an answer without it, and Cerebras' SDK needs a string. */
 export const FINGERPRINT = 'fp_tollgate';
 
-/** Some clients of Mistral's API read a tool call only if it is whole and in the chunk with the finish reason, and need a text beside it. */
+/** Some clients of Mistral's API read a tool call only if it is whole and in the chunk with the finish reason. */
 export const hasWholeCalls = (ownedBy: string | undefined): boolean => ownedBy === 'mistral-ai';
 
-/** These vendors send the counts in the last chunk of a stream even if no option asks for them, and their clients read them there. */
-export const countsUnasked = (ownedBy: string | undefined): boolean =>
+/** These vendors send the counts in the last chunk of a stream unasked, and a text in each whole answer. Their clients rely on both. */
+export const hasVendorForm = (ownedBy: string | undefined): boolean =>
   ownedBy === 'mistral-ai' || ownedBy === 'deepseek';
 
 /** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). `tools` are those of the request. */
@@ -32,11 +32,17 @@ export function openaiCompletion(
         index: 0,
         message: {
           role: 'assistant',
-          content: reply.content ?? (hasWholeCalls(ownedBy) && reply.toolCalls.length > 0 ? '' : null),
+          content: reply.content ?? (hasVendorForm(ownedBy) ? '' : null),
           // DeepSeek's name for the thoughts, which OpenAI-compatible servers and clients share.
           ...(reply.reasoning !== undefined && { reasoning_content: reply.reasoning }),
           refusal: reply.refusal,
-          ...(reply.toolCalls.length > 0 && { tool_calls: reply.toolCalls.map((call) => toToolCall(call, tools)) }),
+          ...(reply.toolCalls.length > 0 && {
+            tool_calls: reply.toolCalls.map((call, index) => ({
+              // As DeepSeek sends it, and its client in rig demands.
+              ...(ownedBy === 'deepseek' && { index }),
+              ...toToolCall(call, tools),
+            })),
+          }),
         },
         logprobs: null,
         finish_reason: reply.finishReason,
@@ -55,8 +61,14 @@ export function openaiUsage(answer: AnswerUsage): Completion['usage'] {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
-    prompt_tokens_details: { cached_tokens: cached },
-    completion_tokens_details: { reasoning_tokens: reasoning },
+    // Typed clients demand each count of OpenAI's.
+    prompt_tokens_details: { cached_tokens: cached, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: reasoning,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
     ...costMember(answer),
   };
 }

@@ -40,7 +40,14 @@ import {
   V1ChatTool,
   V1ToolChoice,
 } from './openai-chat-tools.ts';
-import { contentsOf, toChatContent, v1Content, type ContentIn, type Contents } from './openai-chat-parts.ts';
+import {
+  contentsOf,
+  toChatContent,
+  v1Content,
+  v1Contents,
+  type ContentIn,
+  type Contents,
+} from './openai-chat-parts.ts';
 import { leftOutTools } from '../provider-tools.ts';
 import { chosenTools, type OfferedTools } from '../offered-tools.ts';
 import { optionalFields, readOptionalFields } from '../optional-fields.ts';
@@ -139,10 +146,11 @@ const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.l
 const messagesWith = <
   Call extends z.ZodType<CallIn>,
   User extends z.ZodType<ContentIn>,
+  Assistant extends z.ZodType<ContentIn>,
   Result extends z.ZodType<ContentIn>,
 >(
   call: Call,
-  { text, user, assistant, result }: Omit<Contents, 'user'> & { user: User; result: Result },
+  { text, user, assistant, result }: Pick<Contents, 'text'> & { user: User; assistant: Assistant; result: Result },
 ) => ({
   system: z.object({ role: z.literal('system'), content: text, name }),
   developer: z.object({ role: z.literal('developer'), content: text, name }),
@@ -174,7 +182,12 @@ const plain = messagesWith(ToolCallIn, { ...contents, result: contents.text });
 const Message = z.discriminatedUnion('role', [plain.system, plain.developer, plain.user, plain.assistant, plain.tool]);
 
 // Agents send the screenshots of their tools as a user does.
-const v1 = messagesWith(V1ToolCallIn, { ...contentsOf(v1ItemsMax), user: v1Content, result: v1Content });
+const v1 = messagesWith(V1ToolCallIn, {
+  ...v1Contents,
+  user: v1Content,
+  // Zed sends an empty list, and go-openai nothing, for what a tool answered without a word.
+  result: z.preprocess((value) => (isEmptyList(value) ? '' : (value ?? '')), v1Content),
+});
 /** opencode marks whole messages for the prompt cache. */
 const V1Message = z.discriminatedUnion('role', [
   v1.system.extend({ cache_control: CacheMark }),

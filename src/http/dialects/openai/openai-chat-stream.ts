@@ -12,13 +12,14 @@ import {
 } from '../chat-stream-writer.ts';
 import { customInput, isCustomTool } from '../custom-tool.ts';
 import { openaiError } from './openai.ts';
-import { countsUnasked, FINGERPRINT, hasWholeCalls, openaiUsage } from './openai-chat-reply.ts';
+import { FINGERPRINT, hasVendorForm, hasWholeCalls, openaiUsage } from './openai-chat-reply.ts';
 
 /**
  * Writes `chat.completion.chunk` objects (https://platform.openai.com/docs/api-reference/chat-streaming, read 2026-11-22). The counts come
  * in a chunk of their own if the client asked for them. What the answer cost is in that chunk, or else in the one with the finish reason.
  * Calls come one after another, as OpenAI's do: LangChain4j takes a call for whole when the next one begins.
  * An error is an event with the finish reason `error`, as OpenRouter sends it. Its first field is `error`: go-openai looks for it there only.
+ * Its choice has no `index`, because clients with a type for each event (AI SDK, Zed) would take it for a piece of the answer and not for an error.
  */
 export function openaiStream(
   { id, created, model, ownedBy, includeUsage }: StreamAbout,
@@ -63,7 +64,7 @@ export function openaiStream(
       const opening = rest + apart.join('') + (isFirst ? piece('{"content":""}') : '');
       const delta = isLast ? `{"content":"","tool_calls":[${calls.join(',')}]}` : '{}';
       const usage = `"usage":${JSON.stringify(openaiUsage(answer))}`;
-      const last = includeUsage ? '' : `${countsUnasked(ownedBy) ? `,${usage}` : ''},"tollgate":${cost(answer)}`;
+      const last = includeUsage ? '' : `${hasVendorForm(ownedBy) ? `,${usage}` : ''},"tollgate":${cost(answer)}`;
       const reason = JSON.stringify(answer.reply.finishReason);
       const finish =
         opening + dataEvent(`${beforeDelta}${delta},"logprobs":null,"finish_reason":${reason}}]${last}${tail}`);
@@ -73,7 +74,7 @@ export function openaiStream(
 
     error: (error) =>
       dataEvent(
-        `${JSON.stringify(openaiError(error)).slice(0, -1)},${head.slice(1)},"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"error"}]}`,
+        `${JSON.stringify(openaiError(error)).slice(0, -1)},${head.slice(1)},"choices":[{"delta":{},"logprobs":null,"finish_reason":"error"}]}`,
       ),
   };
 }

@@ -185,9 +185,9 @@ export function openaiPictures({
 
 type EndedTask = Pick<TaskView, 'createdAt' | 'completedAt' | 'output'>;
 
+/** OpenAI's formats. Its clients have no word for others. */
 const formats: Readonly<Partial<Record<string, string>>> = {
   'image/png': 'png',
   'image/jpeg': 'jpeg',
   'image/webp': 'webp',
-  'image/gif': 'gif',
 };

@@ -12,9 +12,20 @@ export const openaiModels: ModelForm<z.input<typeof OpenaiModels>, z.input<typeo
   one: toModel,
 };
 
-function toModel({ model: { id, type, owned_by } }: CatalogEntry): z.input<typeof OpenaiModel> {
-  // The catalog does not know when a vendor released a model. Clients expect a number.
-  return { id, object: 'model', created: 0, owned_by, supported_endpoint_types: endpointTypes[type] };
+function toModel({ model, private: { context_tokens } }: CatalogEntry): z.input<typeof OpenaiModel> {
+  const { id, type, owned_by, display_name, description } = model;
+  return {
+    id,
+    object: 'model',
+    // The catalog does not know when a vendor released a model. Clients expect a number.
+    created: 0,
+    owned_by,
+    supported_endpoint_types: endpointTypes[type],
+    // In the words of OpenRouter, whose clients demand the first two.
+    name: display_name,
+    description: description ?? '',
+    context_length: context_tokens,
+  };
 }
 
 /** The words of new-api, whose clients choose a route by them. Every chat model is served in all dialects. */

@@ -19,7 +19,7 @@ export function openaiVideo(task: TaskView): z.input<typeof OpenaiVideo> {
     completed_at: task.completedAt,
     expires_at: output?.expires_at ?? task.expiresAt,
     prompt: typeof task.input?.['prompt'] === 'string' ? task.input['prompt'] : null,
-    seconds: typeof duration === 'number' ? String(Math.round(duration)) : null,
+    seconds: String(typeof duration === 'number' ? Math.round(duration) : 0),
     size: output?.width && output.height ? `${output.width}x${output.height}` : requestedSize(task.input),
     remixed_from_video_id: null,
     error: task.errorCode === null ? null : { code: task.errorCode, message: taskErrorTable[task.errorCode].message },
@@ -34,13 +34,13 @@ const statusWords = {
   canceled: 'failed',
 } as const satisfies Record<TaskStatus, string>;
 
-/** The size of the clip that was asked for, if the model has resolutions: 720p in 16:9 is 1280x720. Null before the clip of another model. */
-function requestedSize(input: JsonObject | null): string | null {
-  const { resolution, aspect_ratio: ratio } = input ?? {};
-  const edge = typeof resolution === 'string' ? Number(/^(\d{3,4})p$/.exec(resolution)?.[1]) : NaN;
-  const [across = NaN, down = NaN] = typeof ratio === 'string' ? ratio.split(':').map(Number) : [];
+/** The size of the clip that was asked for: 720p in 16:9 is 1280x720, which also stands for what the request does not say. */
+function requestedSize(input: JsonObject | null): string {
+  const numbersOf = (field: string, form: RegExp): number[] =>
+    (form.exec(JSON.stringify(input?.[field]) ?? '') ?? []).slice(1).map(Number);
+  const [edge = 720] = numbersOf('resolution', /^"(\d{3,4})p"$/);
+  const [across = 16, down = 9] = numbersOf('aspect_ratio', /^"([\d.]+):([\d.]+)"$/);
   const long = Math.round((edge * Math.max(across, down)) / Math.min(across, down) / 2) * 2;
-  if (!Number.isFinite(long)) return null;
   return across >= down ? `${long}x${edge}` : `${edge}x${long}`;
 }
 

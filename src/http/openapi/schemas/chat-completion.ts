@@ -3,6 +3,7 @@ import { timestamp } from '../../../schemas/time.ts';
 import { ChatCost } from './chat-cost.ts';
 
 const FunctionCall = z.object({
+  index: z.int().optional().describe("Under `/v1`, for DeepSeek's models."),
   id: z.string(),
   type: z.literal('function'),
   function: z.object({ name: z.string(), arguments: z.string().describe('JSON text as the model wrote it.') }),
@@ -19,6 +20,8 @@ const ToolCallSchema: z.ZodType<
   unknown,
   z.input<typeof FunctionCall> | { id: string; type: 'custom'; custom: { name: string; input: string } }
 > = FunctionCall;
+
+const noTokens = z.literal(0).optional().describe('Absent from a replay of what a release before 0.3.0 stored.');
 
 /** A whole answer of `POST /api/v1/chat/completions`. */
 export const ChatCompletion = z
@@ -46,8 +49,13 @@ export const ChatCompletion = z
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
       total_tokens: z.int(),
-      prompt_tokens_details: z.object({ cached_tokens: z.int() }),
-      completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
+      prompt_tokens_details: z.object({ cached_tokens: z.int(), audio_tokens: noTokens }),
+      completion_tokens_details: z.object({
+        reasoning_tokens: z.int(),
+        audio_tokens: noTokens,
+        accepted_prediction_tokens: noTokens,
+        rejected_prediction_tokens: noTokens,
+      }),
       tollgate: ChatCost.optional().describe('Absent from a replay of what release 0.2.0 stored.'),
     }),
     tollgate: z.object({ warning: z.string() }).optional(),

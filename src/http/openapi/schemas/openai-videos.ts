@@ -12,8 +12,8 @@ export const OpenaiVideo = z
     completed_at: timestamp.nullable(),
     expires_at: timestamp.nullable(),
     prompt: z.string().nullable(),
-    seconds: z.string().nullable(),
-    size: z.string().nullable(),
+    seconds: z.string().describe('`0` while the length is not known.'),
+    size: z.string().describe('Before the clip is made: the size that was asked for, as far as the model has sizes.'),
     remixed_from_video_id: z.null(),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
   })

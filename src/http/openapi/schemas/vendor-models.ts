@@ -7,6 +7,9 @@ export const OpenaiModel = z
     created: z.int(),
     owned_by: z.string(),
     supported_endpoint_types: z.array(z.string()),
+    name: z.string(),
+    description: z.string(),
+    context_length: z.int().nullable().describe('Null if the catalog does not know it.'),
   })
   .meta({ id: 'OpenaiModel' });
 
