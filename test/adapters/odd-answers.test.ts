@@ -180,7 +180,7 @@ describe('the progress of a task', () => {
   for (const family of families) {
     itBeside(`is shown from the first poll and never falls: ${family}`, async () => {
       // Long enough that this process sees the task between the first poll and the end, even if it stands still for seconds.
-      const prompt = `falling progress ${family} [[latency=8000 odd=progress_back]]`;
+      const prompt = `falling progress ${family} [[latency=20000 odd=progress_back]]`;
       const taskId = await gateway.accept(apiKey, mediaRoutes.video, { model: `odd-${family}-video`, prompt });
       const shown: number[] = [];
       await gateway.poll(apiKey, taskId, {

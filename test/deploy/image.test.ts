@@ -85,7 +85,7 @@ describe('the image', () => {
       DATABASE_URL: database.url,
       TEMPORAL_ADDRESS: temporal.address,
       TEMPORAL_NAMESPACE: temporal.namespace,
-      SHUTDOWN_READY_DELAY_SECONDS: '8',
+      SHUTDOWN_READY_DELAY_SECONDS: '20',
       WORKER_SHUTDOWN_GRACE_SECONDS: '1',
       WORKER_SHUTDOWN_FORCE_SECONDS: '200',
     };

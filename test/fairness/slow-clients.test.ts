@@ -79,7 +79,7 @@ describe('requests of one project that wait for an image', () => {
       });
     const statuses: number[] = [];
     const crowd = Array.from({ length: 20 }, async (_, index) => {
-      statuses.push((await ask(attacker, `crowd ${index} [[latency=8000]]`)).status);
+      statuses.push((await ask(attacker, `crowd ${index} [[latency=20000]]`)).status);
     });
     await eventually(() => Promise.resolve(statuses.length === 13));
     expect(new Set(statuses)).toEqual(new Set([503]));

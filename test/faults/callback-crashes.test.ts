@@ -127,7 +127,7 @@ describe('a callback whose workflow is gone', () => {
 
   /** Terminates the workflow before the task ends, so that no workflow delivers the callback. */
   async function endedBeforeItsTry(): Promise<Sent> {
-    const sent = await create(takeIt, 'a fox [[latency=10000]]');
+    const sent = await create(takeIt, 'a fox [[latency=30000]]');
     await eventually(async () => (await gateway.hits(sent.name, 'poll')).length > 0);
     await workflow(sent.taskId).terminate();
     await sql(`update task set last_seen_at = clock_timestamp() - interval '1 hour' where id = $1`, [sent.taskId]);

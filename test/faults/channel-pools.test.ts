@@ -263,7 +263,7 @@ describe('a media channel with several credentials', () => {
   });
 
   it('polls each job with the credential that submitted it, also while that one rests and the job is parked', async () => {
-    const taskIds = await Promise.all(secrets.map((_, n) => draw(`slow ${n} [[latency=4000]]`)));
+    const taskIds = await Promise.all(secrets.map((_, n) => draw(`slow ${n} [[latency=15000]]`)));
     await eventually(() => Promise.resolve(media.submits.length === 3));
     expect(usedBy(media.submits).sort()).toEqual([...secrets]);
     for (const secret of secrets) await rest(secret);
@@ -287,7 +287,7 @@ describe('a media channel with several credentials', () => {
       { status: 429, body: { detail: 'busy' } },
       ({ authorization }) => authorization !== 'Key sk-gone-dddd',
     );
-    const taskId = await draw('gone [[latency=12000]]');
+    const taskId = await draw('gone [[latency=30000]]');
     await eventually(() => Promise.resolve(media.submits.some(({ refused }) => !refused)));
     await set(mediaPool, { credentialRemove: 'dddd' });
     expect(await ended(taskId)).toMatchObject({ status: 'failed', error: { code: 'upstream_outcome_unknown' } });
@@ -428,7 +428,7 @@ describe('the limits of channels', () => {
       return row !== undefined;
     });
     const body = (prompt: string) => ({ model: 'aurora-image-1', prompt });
-    const running = await gateway.accept(project.apiKey, mediaRoutes.image, body('first [[latency=6000]]'));
+    const running = await gateway.accept(project.apiKey, mediaRoutes.image, body('first [[latency=20000]]'));
     // The slot is taken before the submit arrives.
     await eventually(
       async () =>

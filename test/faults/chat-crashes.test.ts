@@ -22,7 +22,7 @@ import { within } from '../services/chat/within.ts';
 let postgres: OwnServer;
 let gateway: Gateway;
 /** The lifetime of a hold. A sweep runs every second. */
-const holdSeconds = 9;
+const holdSeconds = 16;
 
 beforeAll(async () => {
   postgres = await ownPostgres();

@@ -127,7 +127,7 @@ async function killWorkers(): Promise<void> {
     await accept(finishing, 'in_finish_before_commit', { callback_url: receiver.at('in_finish_before_commit') });
   });
   await recordCrash('in_finish_before_commit', name, finishing);
-  await crashAt('mid_poll:2', { prompt: 'mid_poll [[latency=10000]]' });
+  await crashAt('mid_poll:2', { prompt: 'mid_poll [[latency=30000]]' });
   await onlyChannelsOf('kling');
   await crashAt('after_upstream_accept_before_save', {
     site: 'after_upstream_accept_before_save, with lookup',

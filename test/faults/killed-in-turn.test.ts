@@ -16,7 +16,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
     workers: 0,
-    env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '5', SUBMIT_TIMEOUT_SECONDS: '10' },
+    env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '5' },
   });
 });
 afterAll(() => gateway.stop());

@@ -24,7 +24,7 @@ let healthPort: number;
 beforeAll(async () => {
   gateway = await startGateway({
     apis: 2,
-    env: { SHUTDOWN_READY_DELAY_SECONDS: '12' },
+    env: { SHUTDOWN_READY_DELAY_SECONDS: '20' },
   });
   otherApi = gateway.baseUrls.find((url) => url !== gateway.baseUrl)!;
   healthPort = await chooseOwnPort();
@@ -71,7 +71,7 @@ describe('SIGTERM under load', () => {
     const taskIds = await Promise.all(
       Array.from({ length: crowd }, (_, index) =>
         insist(gateway, apiKey, {
-          prompt: `a worker is stopped, ${index} [[latency=6000]]`,
+          prompt: `a worker is stopped, ${index} [[latency=20000]]`,
           key: `worker-${index}`,
           baseUrl: otherApi,
         }),
@@ -97,7 +97,7 @@ describe('SIGTERM under load', () => {
       gateway.accept(
         apiKey,
         mediaRoutes.image,
-        { model: 'gpt-image-2.5', prompt: `${prompt} [[latency=8000]]` },
+        { model: 'gpt-image-2.5', prompt: `${prompt} [[latency=20000]]` },
         { baseUrl: otherApi },
       );
     const inFlight = await Promise.all([1, 2, 3].map((n) => picture(`in flight at the release ${n}`)));

@@ -19,7 +19,7 @@ let submitting: { projectId: string };
 let providerRefsBefore: unknown[];
 
 beforeAll(async () => {
-  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '10' } });
+  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3' } });
   const accepted = async (prompt: string, key: string): Promise<{ projectId: string }> => {
     const { projectId, apiKey } = await gateway.project({ credits: 100 });
     await insist(gateway, apiKey, { prompt, key });

@@ -38,7 +38,7 @@ describe('an operator in Temporal', () => {
   });
 
   together('terminates a workflow, and the sweep resumes the task, which succeeds with one submit', async () => {
-    const { apiKey, projectId, taskId, mark } = await submitted('a fox [[latency=10000]]');
+    const { apiKey, projectId, taskId, mark } = await submitted('a fox [[latency=30000]]');
     // A sweep may start the next run before this run is described.
     const { runId } = await workflow(taskId).describe();
     await workflow(taskId).terminate();
@@ -53,7 +53,7 @@ describe('an operator in Temporal', () => {
 
   together('terminates a workflow between two channels, and no channel gets a second submit', async () => {
     const { apiKey, taskId, mark } = await submitted(
-      'a fox [[fail=late_fail on=sandbox-a latency=50]] [[latency=10000]]',
+      'a fox [[fail=late_fail on=sandbox-a latency=50]] [[latency=30000]]',
     );
     await workflow(taskId).terminate();
     const task = await gateway.poll(apiKey, taskId);
@@ -68,7 +68,7 @@ describe('an operator who resets a workflow to its first step', () => {
   const together = sideBySide();
 
   together('during its job causes no second submit and no second charge', async () => {
-    const { apiKey, taskId, mark } = await submitted('a fox [[latency=6000]]');
+    const { apiKey, taskId, mark } = await submitted('a fox [[latency=20000]]');
     await resetToStart(taskId);
     const task = await gateway.poll(apiKey, taskId);
     expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
@@ -94,7 +94,7 @@ describe('an operator who resets a workflow to its first step', () => {
 
 describe('a worker that is frozen for longer than its heartbeat timeout', () => {
   it('and resumes after Temporal has reassigned its activity causes no second submit and no second charge', async () => {
-    const { apiKey, taskId, mark } = await submitted('a fox [[latency=8000]]');
+    const { apiKey, taskId, mark } = await submitted('a fox [[latency=30000]]');
     await gateway.kill('worker-1', 'SIGSTOP');
     let other: string;
     try {
@@ -126,7 +126,7 @@ describe('a worker that is frozen for longer than its heartbeat timeout', () => 
 
 describe('a worker that is killed while a job runs', () => {
   it('leaves the job to the next worker, which continues to poll the same job', async () => {
-    const { apiKey, taskId, mark } = await submitted('a fox [[latency=6000]]');
+    const { apiKey, taskId, mark } = await submitted('a fox [[latency=20000]]');
     // This worker is the only one, so a new worker must continue the job.
     await gateway.kill('worker-1');
     await gateway.startWorker();

@@ -27,7 +27,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
   const together = sideBySide();
 
   together('runs without an activity, and its result is collected with one submit and one charge', async () => {
-    const { apiKey, projectId, taskId, mark } = await parked('a fox [[latency=12000]]');
+    const { apiKey, projectId, taskId, mark } = await parked('a fox [[latency=20000]]');
     // The activity that parked the job may still be reporting it.
     await eventually(async () => !(await workflow(taskId).describe()).raw.pendingActivities?.length, {
       what: 'a workflow without an activity',
@@ -43,7 +43,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
 
   together('that fails is followed by the next channel', async () => {
     const { apiKey, taskId } = await parked(
-      'a fox [[fail=late_fail on=sandbox-a]] [[fail=late_fail on=sandbox-b]] [[latency=4000]]',
+      'a fox [[fail=late_fail on=sandbox-a]] [[fail=late_fail on=sandbox-b]] [[latency=10000]]',
     );
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
     const outcomes = (await attemptsOf(gateway.database, taskId)).map(({ outcome }) => outcome);
@@ -104,7 +104,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
   });
 
   together('whose workflow was terminated starts it again when the job has ended', async () => {
-    const { apiKey, taskId, mark } = await parked('a fox [[latency=8000]]');
+    const { apiKey, taskId, mark } = await parked('a fox [[latency=20000]]');
     await workflow(taskId).terminate();
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded', attempts: 1 });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
@@ -129,7 +129,7 @@ describe('a parked job that the database lost, as after a failover to a standby'
 
 describe('a worker that is killed while its jobs are parked', () => {
   it('leaves them to the next worker, which collects each result with one submit and one charge', async () => {
-    const parkedTasks = await Promise.all(Array.from({ length: 10 }, () => parked('a fox [[latency=8000]]')));
+    const parkedTasks = await Promise.all(Array.from({ length: 10 }, () => parked('a fox [[latency=20000]]')));
     await gateway.kill('worker-1');
     await gateway.startWorker();
     for (const { apiKey, taskId, mark } of parkedTasks) {
@@ -152,7 +152,7 @@ describe('a parked job without a worker', () => {
   });
 
   async function expectParkedAgain(deps: Parameters<typeof runAttempt>[0]): Promise<void> {
-    const { apiKey, taskId, mark } = await parked('a fox [[latency=10000]]');
+    const { apiKey, taskId, mark } = await parked('a fox [[latency=20000]]');
     // No sweep may start another run meanwhile.
     for (const name of Object.keys(gateway.pids()).filter((one) => one.startsWith('worker'))) await gateway.kill(name);
     await workflow(taskId).terminate();

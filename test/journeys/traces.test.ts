@@ -347,7 +347,7 @@ describe('a media task', () => {
   });
 
   it('continues its trace in the polls of its parked job and in the signal that collects the result', async () => {
-    const { traceId } = await anImage('a slow fox [[latency=4000]]');
+    const { traceId } = await anImage('a slow fox [[latency=20000]]');
     const spans = await receiver.traceWith(traceId, [
       ...fromCreateToCallback,
       'poll the parked job',

@@ -15,7 +15,7 @@ beforeAll(async () => {
       SUBMIT_TIMEOUT_SECONDS: '6',
       POLL_MISSING_GRACE_SECONDS: '0',
       POLL_MISSING_LOST_SECONDS: '1',
-      VIDEO_DEADLINE_SECONDS: '10',
+      VIDEO_DEADLINE_SECONDS: '25',
     },
   });
 });

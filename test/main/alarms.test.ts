@@ -40,7 +40,7 @@ describe('alarms', () => {
   it('are sent at once, and those of the same kind that follow as one notice with their count', async () => {
     const sent: AlarmNotice[] = [];
     const send = (one: AlarmNotice): Promise<void> => Promise.resolve(void sent.push(one));
-    const alarms = createAlarms({ ...loud, repeatMs: 300, ways: [send] });
+    const alarms = createAlarms({ ...loud, repeatMs: 3_000, ways: [send] });
     const logger = createLogger('info', 'test', { write: () => undefined }, (alarm) => alarms.raise(alarm));
     const texts = ['it failed', 'it failed', 'it failed again', 'a scheduled job failed'];
     for (const [n, text] of texts.entries()) {

@@ -157,14 +157,17 @@ async function drain(
   if (delayMs > 0) await sleep(delayMs);
   let open = true;
   const closed = once(server.close(), 'close').then(() => (open = false));
-  const deadline = performance.now() + drainMs;
-  const lastCall = setTimeout(interrupt, Math.max(0, drainMs - INTERRUPTED_MS));
   // A handler may outlive its connection: it settles the chat of a client that has disconnected.
-  while ((open || work.size > 0) && performance.now() < deadline) {
-    server.closeIdleConnections();
-    await sleep(Math.min(20, drainMs));
-  }
-  clearTimeout(lastCall);
+  const isBusy = (): boolean => open || work.size > 0;
+  const waitWhileBusy = async (ms: number): Promise<void> => {
+    for (const until = performance.now() + ms; isBusy() && performance.now() < until; await sleep(Math.min(20, ms))) {
+      server.closeIdleConnections();
+    }
+  };
+  await waitWhileBusy(drainMs - INTERRUPTED_MS);
+  // Also after a pause of this process that lasted beyond the whole time, and the settling has its own time then.
+  if (isBusy()) interrupt();
+  await waitWhileBusy(Math.min(drainMs, INTERRUPTED_MS));
   server.closeAllConnections();
   await closed;
 }

@@ -118,7 +118,7 @@ describe('an image on the Gemini route', () => {
 
   it('gets DEADLINE_EXCEEDED with its task id if it takes too long, and a retry with the same key returns it', async () => {
     const headers = { 'idempotency-key': randomUUID() };
-    const body = withText('a slow fox [[latency=9000]]');
+    const body = withText('a slow fox [[latency=20000]]');
     const baseUrl = await impatientApi();
     const late = await ask(`${picture}:generateContent`, body, { headers, baseUrl });
     const failure = failureOf(late);
@@ -140,7 +140,7 @@ describe('an image on the Gemini route', () => {
       method: 'POST',
       url: `${await impatientApi()}/v1/images/generations`,
       headers: { 'content-type': 'application/json', authorization: `Bearer ${project.apiKey}` },
-      body: JSON.stringify({ model: picture, prompt: 'a slow hen [[latency=9000]]' }),
+      body: JSON.stringify({ model: picture, prompt: 'a slow hen [[latency=20000]]' }),
     });
     expect([late.status, late.headers['x-should-retry']]).toEqual([504, 'false']);
     expect(JSON.parse(late.text)).toEqual({

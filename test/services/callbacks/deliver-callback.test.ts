@@ -55,7 +55,7 @@ beforeAll(async () => {
   selfSigned = await startReceiver({
     tls: { cert: fixture('receiver-certificate.pem'), key: fixture('receiver-key.pem') },
   });
-  gateway = await startGateway({ env: quickCallbacks });
+  gateway = await startGateway({ env: { ...quickCallbacks, CALLBACK_LEASE_SECONDS: '60' } });
   project = await gateway.project({ credits: 10_000 });
   slow = {
     refusing: deliver('a fox', answer(500)),
