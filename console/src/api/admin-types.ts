@@ -2771,7 +2771,9 @@ export interface components {
          */
         at: number;
         requests: number;
+        /** @description Without the charged chats whose client left, unlike in `usage`. */
         succeeded: number;
+        /** @description All others that ended: also refused ones, and chats whose client left. */
         failed: number;
         /** @description Charged, less what was given back. */
         credits: number;
@@ -3881,7 +3883,9 @@ export interface components {
     };
     Traffic: {
       requests: number;
+      /** @description Without the charged chats whose client left, unlike in `usage`. */
       succeeded: number;
+      /** @description All others that ended: also refused ones, and chats whose client left. */
       failed: number;
       /** @description Charged, less what was given back. */
       credits: number;

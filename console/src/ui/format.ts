@@ -35,7 +35,7 @@ export const creditsCell = (value: number): string => cell(value, creditMoney);
 /** What so many credits are worth. */
 export const money = (value: number): string => worth(value, creditMoney);
 
-/** So many credits are worth these US dollars, at least one. */
+/** The credits that are worth so many US dollars, at least one. */
 export const creditsForUsd = (dollars: number): number =>
   Math.max(1, Math.round((dollars * 1e6) / Math.max(1, creditMoney.creditValue)));
 

@@ -12,7 +12,7 @@ import { table } from '../plain-text.ts';
 /** `tollgate restore …`: what follows the restore of the database from a backup. */
 export const restoreActions = group('after a restore of the database', () => ({ check, release }));
 
-/** Files that the text names. `--json` has all. */
+/** How many unknown files the text names. `--json` has all. */
 const namedMax = 20;
 
 const check = action({

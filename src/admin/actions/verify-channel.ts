@@ -6,6 +6,9 @@ import { flag, option, action } from '../define-action.ts';
 import { intFrom, shortText } from '../input.ts';
 import { oneLine, table, usd } from '../plain-text.ts';
 
+/** Clients of the admin API wait for three minutes, and a call that began before this time may be a long chat. */
+const remoteSecondsMax = 120;
+
 /** `tollgate channels verify`: shows for each model that a channel serves whether the provider has it and, with `--live`, makes it. */
 export const verifyAction = action({
   summary:
@@ -28,7 +31,9 @@ export const verifyAction = action({
       );
     }
     const { verifyChannel } = await import('../../services/channels/verify/verify-channel.ts');
-    const verified = await verifyChannel(deps, { channel, live: live ? { maxCost: maxCost ?? 0, actor } : null });
+    const secondsMax = deps.answerWithinSeconds === Infinity ? Infinity : remoteSecondsMax;
+    const calls = { maxCost: maxCost ?? 0, actor, secondsMax };
+    const verified = await verifyChannel(deps, { channel, live: live ? calls : null });
     const { test, list, mappings, spent, ok } = verified;
     const results = mappings.map(resultOf);
     const counted = (...of: string[]) => results.filter((result) => of.includes(result)).length;

@@ -6,8 +6,8 @@ import { unknownCosts } from './costs.ts';
 
 const traffic = {
   requests: z.int(),
-  succeeded: z.int(),
-  failed: z.int(),
+  succeeded: z.int().describe('Without the charged chats whose client left, unlike in `usage`.'),
+  failed: z.int().describe('All others that ended: also refused ones, and chats whose client left.'),
   credits: z.int().describe('Charged, less what was given back.'),
   cost_micro_usd: z.int(),
   margin_micro_usd: z.int(),

@@ -3,7 +3,7 @@ import { readSourceAddress } from './source-address.ts';
 import { columnsByTable, SourceError, type SourceDatabase, type SourceRow } from './source-database.ts';
 
 const int8 = 20;
-/** Without their zone times would be read as those of this machine. */
+/** Times are kept as text: a `timestamp` has no zone, and pg would read it in that of this machine. */
 const times: readonly number[] = [1114, 1184];
 
 /** Connects to a PostgreSQL server, and reads in one transaction that cannot write. */

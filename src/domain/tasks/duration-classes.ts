@@ -3,7 +3,7 @@
  * doubling: a class is 9 % wide, and a percentile read from it is wrong by half of that at most.
  */
 const classesPerDoubling = 8;
-/** Up to 4.6 hours. No task runs that long. */
+/** Up to 4.3 hours, which few operators give a task. The last class has everything beyond. */
 const classesMax = 24 * classesPerDoubling;
 
 /** The class of a duration; class 0 has everything up to a millisecond. */

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
 
 /**
- * The objects that stand in lists: messages, parts of messages, tools, pictures. Each level of nesting has as many, so that a request
+ * The objects that stand in lists: messages, parts of messages, tools, pictures. Each level of nesting may have this many, so that a request
  * of many messages with one part each is one of many messages. A checked object costs microseconds of the event loop.
  */
 const PARTS_MAX = 10_000;

@@ -18,7 +18,7 @@ export async function creditValueOf({
   return own ?? (db === undefined ? creditValueOfNew : storedValue(db));
 }
 
-/** So many credits are worth this many micro-USD, at least one. */
+/** The credits that are worth so many micro-USD, at least one. */
 export const creditsWorth = async (deps: Parameters<typeof creditValueOf>[0], microUsd: number): Promise<number> =>
   Math.max(1, Math.round(microUsd / Math.max(1, await creditValueOf(deps))));
 

@@ -70,7 +70,7 @@ export class UnknownOperator extends GatewayError {
   }
 }
 
-/** A word that a shell takes as it is. The identity provider chooses it, and an owner copies it. */
+/** A word that a shell takes as it is. The identity provider chooses the word, and an owner copies it. */
 const shellWord = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 const Kept = z.object({ state: z.string(), nonce: z.string(), codeVerifier: z.string(), until: z.number() });

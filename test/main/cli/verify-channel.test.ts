@@ -7,6 +7,8 @@ import type { Database } from '../../../src/db/database.ts';
 import { listModels, replaceModels } from '../../../src/db/catalog/models.ts';
 import type { CatalogEntry } from '../../../src/domain/catalog/catalog.ts';
 import { cli } from '../../../src/main/cli.ts';
+import { openLocally } from '../../../src/main/cli/open-deps.ts';
+import { verifyChannel } from '../../../src/services/channels/verify/verify-channel.ts';
 import { catalogNames } from '../../../packages/sandbox/src/sandbox-models.ts';
 import { createSandbox, type Sandbox } from '../../../packages/sandbox/src/create-sandbox.ts';
 import { rowsOf } from '../../db/books.ts';
@@ -186,6 +188,17 @@ describe('tollgate channels verify', () => {
     expect(new Set(printed.data.map(({ live }) => live?.outcome))).toEqual(new Set(['not_asked']));
     expect(await hits()).toBe(before);
     expect(await refused('channels', 'verify', 'sandbox-a-fal', '--live')).toContain('--max-cost');
+  });
+
+  it('begins no call once the time is over for which an API server waits', async () => {
+    const before = await hits();
+    const { open, close } = openLocally(settings);
+    const live = { maxCost: 100_000_000, actor: 'test', secondsMax: 0 };
+    const verified = await verifyChannel(await open('worker'), { channel: 'sandbox-a-fal', live });
+    const seen = new Set(verified.mappings.map(({ live: check }) => `${check?.outcome}: ${check?.detail}`));
+    expect(seen).toEqual(new Set(['not_asked: the time for the calls was over']));
+    expect([verified.spent, await hits()]).toEqual([0, before]);
+    await close();
   });
 
   it('counts the whole cost of a call that costs more than was expected', async () => {

@@ -46,9 +46,12 @@ export function askable({ entry, mapping }: ServedMapping): Ask | Extract<Cheape
   return { ...ask, shown: ask.kind === 'chat' ? { max_tokens: ask.request.maxTokens } : ask.input };
 }
 
+/** By when results are there, or are not waited for any more, by `performance.now()`. */
+type LiveDeps = VerifyDeps & { callsEndAt: number };
+
 /** Makes one real request and waits for its results, which are measured and deleted. Never rejects. */
 export async function askOnce(
-  deps: VerifyDeps,
+  deps: LiveDeps,
   channel: ChannelRow,
   served: ServedMapping,
   ask: Ask,
@@ -79,7 +82,7 @@ const failed = (reason: string, detail: string, costMicroUsd: number): Came => (
   costMicroUsd,
 });
 
-async function call(deps: VerifyDeps, channel: ChannelRow, { entry, mapping }: ServedMapping, ask: Ask): Promise<Came> {
+async function call(deps: LiveDeps, channel: ChannelRow, { entry, mapping }: ServedMapping, ask: Ask): Promise<Came> {
   const adapter = deps.adapters[channel.adapter];
   const credential = unsealCredential(deps.sealer, channel);
   const upstream = { channelId: channel.id, baseUrl: channel.baseUrl, credential, requestId: newId('req') };
@@ -109,7 +112,7 @@ const noAdapter = 'the family of the channel cannot make this request';
 const succeeded = { outcome: 'ok', reason: null, detail: null, usage: null, outputs: [] } as const;
 
 async function makeMedia(
-  deps: VerifyDeps,
+  deps: LiveDeps,
   adapter: Adapter,
   upstream: Upstream,
   request: MediaRequest,
@@ -117,7 +120,8 @@ async function makeMedia(
 ): Promise<Came> {
   const { config } = deps;
   const { type } = request;
-  const seconds = type === 'video' ? config.tasks.videoDeadlineSeconds : config.tasks.imageDeadlineSeconds;
+  const secondsMax = type === 'video' ? config.tasks.videoDeadlineSeconds : config.tasks.imageDeadlineSeconds;
+  const seconds = Math.min(secondsMax, Math.ceil((deps.callsEndAt - performance.now()) / 1000));
   const deadline = performance.now() + seconds * 1000;
   const remainingMs = () => Math.max(1, deadline - performance.now());
   if (!adapter.submitMedia) return failed('rejected', noAdapter, 0);

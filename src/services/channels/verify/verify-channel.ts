@@ -41,18 +41,25 @@ export interface ChannelVerification {
   ok: boolean;
 }
 
+/** Real calls: `maxCost` in micro-USD for all together, who allows it, and how long their results are waited for. */
+interface LiveCalls {
+  maxCost: number;
+  actor: string;
+  secondsMax: number;
+}
+
 /** Real calls at the same time: providers allow that many, and one slow clip does not make all others wait. */
 const lanes = 4;
 
 /**
  * Checks a channel, given by id or name: whether it answers, accepts the credential and lists each model that the channel serves. With
- * `live` it also makes the cheapest real request of each model, as long as the costs of all stay within `maxCost` micro-USD. The audit
+ * `live` it also makes the cheapest real request of each model, as long as the costs of all stay within `maxCost`. The audit
  * log says before the first of them who allows that cost. A channel that was not drawn for a model is drawn again after a success.
  * Throws `OperatorError` if no call can be made.
  */
 export async function verifyChannel(
   deps: VerifyDeps,
-  { channel: named, live }: { channel: string; live: { maxCost: number; actor: string } | null },
+  { channel: named, live }: { channel: string; live: LiveCalls | null },
 ): Promise<ChannelVerification> {
   const channel = await demandChannel(deps, named);
   return verifyChannelRow(deps, { channel, test: await testChannelRow(deps, channel), live });
@@ -61,7 +68,7 @@ export async function verifyChannel(
 /** The same for a channel that was tested, and that need not be stored unless real calls are made. */
 export async function verifyChannelRow(
   deps: VerifyDeps,
-  { channel, test, live }: { channel: ChannelRow; test: ChannelTest; live: { maxCost: number; actor: string } | null },
+  { channel, test, live }: { channel: ChannelRow; test: ChannelTest; live: LiveCalls | null },
 ): Promise<ChannelVerification> {
   const { names, ...list } = await readList(deps, channel);
   const served = servedMappings(await listModels(deps.db), channel);
@@ -75,7 +82,7 @@ export async function verifyChannelRow(
       after: { maxCostMicroUsd: live.maxCost },
       detail: { name: channel.name },
     });
-    called = await askEach(deps, channel, served, live.maxCost);
+    called = await askEach(deps, channel, served, live);
   }
   const mappings = served.map((one) => {
     const { entry, mapping } = one;
@@ -114,15 +121,20 @@ async function askEach(
   deps: VerifyDeps,
   channel: ChannelRow,
   served: readonly ServedMapping[],
-  maxCost: number,
+  { maxCost, secondsMax }: LiveCalls,
 ): Promise<{ checks: Map<ServedMapping, LiveCheck>; spent: number }> {
   const checks = new Map<ServedMapping, LiveCheck>();
   let spent = 0;
+  const callsEndAt = performance.now() + secondsMax * 1_000;
   const asks = served.map((one) => ({ one, ask: askable(one) }));
   asks.sort((a, b) => costOf(a.ask) - costOf(b.ask));
   await inLanes(asks, lanes, async ({ one, ask }) => {
     if (ask.kind === 'none') {
       checks.set(one, { request: {}, outcome: 'not_asked', detail: ask.why });
+      return;
+    }
+    if (performance.now() >= callsEndAt) {
+      checks.set(one, { request: ask.shown, outcome: 'not_asked', detail: 'the time for the calls was over' });
       return;
     }
     const left = Math.max(0, maxCost - spent);
@@ -133,7 +145,7 @@ async function askEach(
     }
     // Before the call, because calls run side by side.
     spent += ask.costMax;
-    const result = await askOnce(deps, channel, one, ask);
+    const result = await askOnce({ ...deps, callsEndAt }, channel, one, ask);
     // Replace the reserved maximum by the real cost: 0 for a refused call, more than the maximum if the provider counted more tokens.
     spent += result.costMicroUsd - ask.costMax;
     checks.set(one, { request: ask.shown, ...result });
