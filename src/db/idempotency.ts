@@ -51,3 +51,42 @@ export async function markReplayed(database: Database, requestId: string): Promi
     [requestId],
   );
 }
+
+/** A request without an Idempotency-Key: what a repetition of it has in common with it. */
+export interface UnkeyedRequest {
+  projectId: string;
+  keyId: string;
+  fingerprint: string;
+}
+
+/** Binds a task whose answer did not reach its client, so that one repetition of the request takes it over (`takeUndelivered`). */
+export async function keepUndelivered(
+  database: Database,
+  { projectId, keyId, fingerprint }: UnkeyedRequest,
+  { taskId, requestId, keptSeconds }: { taskId: string; requestId: string; keptSeconds: number },
+): Promise<void> {
+  await database.query(
+    'keep-undelivered',
+    `insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
+     values ($1, $2, $3, $4, $5, $3, clock_timestamp() + make_interval(secs => $6)) on conflict do nothing`,
+    [projectId, undeliveredRoute(keyId), taskId, fingerprint, requestId, keptSeconds],
+  );
+}
+
+/** Takes the oldest task of an equal request that was not delivered. Of several repetitions at a time each gets another one. */
+export const takeUndelivered = (
+  database: Database,
+  { projectId, keyId, fingerprint }: UnkeyedRequest,
+): Promise<{ taskId: string } | null> =>
+  database.first(
+    'take-undelivered',
+    `delete from idempotency where ctid = (
+       select ctid from idempotency
+       where project_id = $1 and route = $2 and fingerprint = $3 and expires_at > clock_timestamp()
+       order by created_at limit 1 for update skip locked)
+     returning key as task_id`,
+    [projectId, undeliveredRoute(keyId), fingerprint],
+  );
+
+/** No route of a client's key has such a name. */
+const undeliveredRoute = (keyId: string): string => `undelivered ${keyId}`;

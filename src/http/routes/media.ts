@@ -73,7 +73,7 @@ const createRoute = (deps: MediaDeps, type: TaskType, path: string): Route =>
 /** A create request as the route has read it. */
 export type CreateInput = Omit<Parameters<typeof createMediaTask>[1], 'requestId' | 'key'>;
 
-const requestOf = (ctx: AppContext, input: CreateInput) => ({
+export const requestOf = (ctx: AppContext, input: CreateInput) => ({
   requestId: ctx.state.requestId,
   key: keyOf(ctx),
   noteModel: noteModelIn(ctx),

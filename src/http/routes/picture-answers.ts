@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { readOutputs } from '../../services/files/read-outputs.ts';
 import type { CreateDeps } from '../../services/tasks/create/create-media-task.ts';
 import type { FollowDeps } from '../../services/tasks/show/follow-task.ts';
+import { noteUndelivered } from '../../services/tasks/create/undelivered.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { waitForTask } from '../../services/tasks/show/wait-for-task.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -15,7 +16,7 @@ import type { AnsweredPicture } from '../dialects/answered-picture.ts';
 import type { GeminiResponse, Predictions } from '../openapi/schemas/gemini-response.ts';
 import type { OpenaiImages } from '../openapi/schemas/openai-images.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
-import { createTask, type CreateInput } from './media.ts';
+import { createTask, requestOf, type CreateInput } from './media.ts';
 
 type PictureDeps = CreateDeps & FollowDeps;
 
@@ -113,29 +114,34 @@ async function answerPictures(
   memory: Share,
 ): Promise<string> {
   const { waitSeconds, inlineMaxBytes } = deps.config.imageAnswers;
-  const task = await createPictures(deps, ctx, input);
+  const isUnkeyed = input.idempotencyKey === null;
+  const task = await createPictures(deps, ctx, { ...input, takesUndelivered: isUnkeyed });
   const ended = await waitForTask(deps, task, {
     seconds: pictureWaitSeconds(ctx.path, waitSeconds),
     signal: whenGone(ctx),
   });
   const taskId = task.id;
+  const noteLost = async () => isUnkeyed && noteUndelivered(deps, requestOf(ctx, input), taskId);
   if (!isTerminal(ended.status)) {
-    const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. Poll the task, or send the same request with the same Idempotency-Key.`;
+    const again = (await noteLost()) ? 'again within ten minutes' : 'with the same Idempotency-Key';
+    const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. Poll the task, or send the same request ${again}.`;
     throw new GatewayError('upstream_timeout', { message, shouldRetry: false, accepted: 'yes', taskId });
   }
-  if (ended.status !== 'succeeded') throw taskRefusal(ended, input.idempotencyKey === null);
+  if (ended.status !== 'succeeded') throw taskRefusal(ended, isUnkeyed);
 
   const pictures = await readOutputs(deps, ended.output ?? [], {
     bytesMax: isInline ? inlineMaxBytes : 0,
     mayHold: (bytes) => memory.mayTake(bytesOfInlined(bytes)),
-  }).catch((cause: unknown) => {
-    // The task is charged. Without an Idempotency-Key a retry would buy a second one, and 503 would say that it did not run.
+  }).catch(async (cause: unknown) => {
+    // The task is charged. Without an Idempotency-Key a retry might buy a second one, and 503 would say that it did not run.
     const message = `The image is made and charged, but cannot be read right now. Get it from the task ${taskId}.`;
     const accepted = { cause, message, accepted: 'yes', taskId } as const;
-    if (input.idempotencyKey !== null) throw new GatewayError('service_unavailable', accepted);
+    if (!isUnkeyed) throw new GatewayError('service_unavailable', accepted);
+    await noteLost();
     throw new GatewayError('upstream_timeout', { ...accepted, shouldRetry: false });
   });
   if (!pictures || pictures.length === 0) throw new GatewayError('idempotency_result_gone', { taskId });
+  if (ctx.res.closed) await noteLost();
   ctx.set('x-tollgate-credits', String(ended.credits.charged));
   ctx.set('x-tollgate-attempts', String(ended.attempts));
   return JSON.stringify(write({ task: ended, pictures }));

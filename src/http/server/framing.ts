@@ -20,9 +20,6 @@ export const asEvents = (silence = ': the answer is on its way\n\n'): Framing =>
 /** Events of the Messages API, which has one that means nothing. A client of Anthropic's API may know no comments. */
 export const asMessageEvents = (): Framing => asEvents('event: ping\ndata: {"type": "ping"}\n\n');
 
-/** Events for Google's SDKs: those for Go and Python fail at a comment. Both skip an empty event. */
-export const asGeminiEvents = (): Framing => asEvents('\n\n');
-
 /**
  * The data of the events as the elements of one JSON array, which is how Google's API streams without `alt=sse`. Stored answers are
  * Server-Sent Events, so that a replay may ask for either format.

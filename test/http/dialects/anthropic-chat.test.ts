@@ -309,16 +309,22 @@ describe('a message', () => {
       { type: 'thinking', thinking: '' },
       { type: 'tool_use', id: 'call.1', input: {} },
     ]);
-    const messages = [
-      { role: 'user', content: 'hello' },
-      { role: 'assistant', content },
-    ];
-    expect(read(JSON.parse(JSON.stringify({ messages })) as JsonObject).messages[1]).toEqual({
-      role: 'assistant',
-      content: [{ type: 'text', text: 'Hi.' }],
-      thoughts: reply.thoughts,
-      toolCalls: reply.toolCalls,
-    });
+    // Clients in C# send a thought without a text back as a redacted one.
+    const asRedacted = content.map((block) =>
+      block.type === 'thinking' && block.thinking === '' ? { type: 'redacted_thinking', data: block.signature } : block,
+    );
+    for (const sentBack of [content, asRedacted]) {
+      const messages = [
+        { role: 'user', content: 'hello' },
+        { role: 'assistant', content: sentBack },
+      ];
+      expect(read(JSON.parse(JSON.stringify({ messages })) as JsonObject).messages[1]).toEqual({
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Hi.' }],
+        thoughts: reply.thoughts,
+        toolCalls: reply.toolCalls,
+      });
+    }
   });
 });
 

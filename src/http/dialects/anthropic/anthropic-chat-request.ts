@@ -295,7 +295,8 @@ function toAssistant(blocks: readonly AssistantBlock[]): Extract<ChatMessage, { 
     block.type === 'thinking' && block.signature
       ? [fromToken(block.signature, 'anthropic', { text: block.thinking })]
       : block.type === 'redacted_thinking'
-        ? [{ kind: 'anthropic_redacted' as const, text: '', signature: block.data }]
+        ? // Clients in C# send a thought without text back as a redacted one.
+          [fromToken(block.data, 'anthropic_redacted', { text: '' })]
         : [],
   );
   const unsigned = blocks.flatMap((block) =>

@@ -1,5 +1,6 @@
 import { ThoughtText, type ChatDelta } from '../../../domain/chat/chat-stream.ts';
 import { statusOf } from '../../response/error-status.ts';
+import { asEvents, type Framing } from '../../server/framing.ts';
 import { dataEvent, joinedPieces, type ChatStreamWriter, type StreamAbout } from '../chat-stream-writer.ts';
 import { geminiError } from './gemini.ts';
 import { finishWords, geminiUsage, toCallPart, uncounted, type GeminiPart } from './gemini-chat-reply.ts';
@@ -46,6 +47,17 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
     },
   };
 }
+
+/** Events for Google's SDKs. Those for Go and Python fail at a comment and that for C# at an empty event, so a silence is one without a word. */
+export const asGeminiEvents = (): Framing =>
+  asEvents(
+    dataEvent(
+      JSON.stringify({
+        candidates: [{ index: 0, content: { role: 'model', parts: [{ text: '' }] } }],
+        usageMetadata: uncounted,
+      }),
+    ),
+  );
 
 function toPart(delta: ChatDelta): GeminiPart[] {
   if (delta.kind === 'text' || delta.kind === 'refusal') return [{ text: delta.text }];

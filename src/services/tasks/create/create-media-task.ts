@@ -13,7 +13,6 @@ import { findIdempotent } from '../../../db/idempotency.ts';
 import { findTask } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
-import { canonicalHash } from '../../../platform/json-pieces.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
 import type { StorageGuard } from '../../files/storage-guard.ts';
 import { discardFiles } from '../../files/discard-files.ts';
@@ -22,6 +21,7 @@ import { acceptedTask } from './accepted-task.ts';
 import { decideUnkeyed } from './decide-unkeyed.ts';
 import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
 import { storeInputs } from './store-inputs.ts';
+import { findUndelivered, fingerprintOf } from './undelivered.ts';
 import type { TaskAdmission, AdmissionVerdict } from './task-admission.ts';
 import { withdrawTask } from '../end/withdraw-task.ts';
 
@@ -46,11 +46,12 @@ const inputsOutliveSeconds = 600;
  * internal error: with an Idempotency-Key a retry finds the task, and without one the task never runs, or is named if that is not certain.
  */
 export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequest): Promise<CreatedMediaTask> {
-  const fingerprint = await canonicalHash({ method: 'POST', path: request.route, body: request.body });
+  const fingerprint = await fingerprintOf(request);
   // Before validation, so that a replay survives changes of the catalog.
   const earlier = await findReplay(deps, request, fingerprint).catch((error: unknown) => {
     // An earlier request with this key may have been accepted.
-    throw error instanceof GatewayError ? error : new CreateFailed('unknown', { cause: error });
+    const accepted = request.idempotencyKey === null ? 'no' : 'unknown';
+    throw error instanceof GatewayError ? error : new CreateFailed(accepted, { cause: error });
   });
   if (earlier) return earlier;
 
@@ -127,10 +128,15 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
 
 async function findReplay(
   deps: CreateDeps,
-  { route, idempotencyKey: key, key: { projectId } }: CreateMediaRequest,
+  request: CreateMediaRequest,
   fingerprint: string,
 ): Promise<CreatedMediaTask | null> {
-  if (key === null) return null;
+  const { route, idempotencyKey: key, takesUndelivered } = request;
+  const { projectId } = request.key;
+  if (key === null) {
+    const undelivered = takesUndelivered ? await findUndelivered(deps, request, fingerprint) : null;
+    return undelivered && replay(deps, undelivered.taskId);
+  }
   const earlier = await findIdempotent(deps.db, { projectId, route, key });
   if (!earlier?.taskId) return null;
   if (earlier.fingerprint !== fingerprint) throw new GatewayError('idempotency_key_reused');

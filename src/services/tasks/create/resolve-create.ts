@@ -25,6 +25,8 @@ export interface CreateMediaRequest {
   /** The route's path template: part of the idempotency key's scope and of the fingerprint. */
   route: string;
   idempotencyKey: string | null;
+  /** Whether, without a key, the request takes over the task of an equal one that was not delivered. */
+  takesUndelivered?: boolean;
   body: JsonObject;
   /** Whether `model` may be an alias of an image or video model. Legacy routes take them anyway. */
   allAliases?: boolean;
