@@ -73,7 +73,7 @@ export async function keepUndelivered(
   );
 }
 
-/** Takes the oldest task of an equal request that was not delivered. Of several repetitions at a time each gets another one. */
+/** Takes the oldest task of an equal request that was not delivered, unless it failed or was deleted. Of several repetitions at a time each gets another one. */
 export const takeUndelivered = (
   database: Database,
   { projectId, keyId, fingerprint }: UnkeyedRequest,
@@ -81,9 +81,10 @@ export const takeUndelivered = (
   database.first(
     'take-undelivered',
     `delete from idempotency where ctid = (
-       select ctid from idempotency
-       where project_id = $1 and route = $2 and fingerprint = $3 and expires_at > clock_timestamp()
-       order by created_at limit 1 for update skip locked)
+       select i.ctid from idempotency i join task t on t.id = i.key
+       where i.project_id = $1 and i.route = $2 and i.fingerprint = $3 and i.expires_at > clock_timestamp()
+         and t.deleted_at is null and t.status in ('queued', 'processing', 'succeeded')
+       order by i.created_at limit 1 for update of i skip locked)
      returning key as task_id`,
     [projectId, undeliveredRoute(keyId), fingerprint],
   );

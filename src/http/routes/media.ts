@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createMediaTask, type CreateDeps } from '../../services/tasks/create/create-media-task.ts';
+import { noteUndelivered } from '../../services/tasks/create/undelivered.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { quoteMediaTask } from '../../services/tasks/create/quote-media-task.ts';
 import { isTerminal, type TaskType } from '../../domain/tasks/task.ts';
@@ -11,6 +12,7 @@ import { modelExamples } from '../openapi/model-examples.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { createFailed } from '../middleware/answer-errors.ts';
 import { endpoint, type Route } from '../route.ts';
+import { whenLost } from '../server/client-gone.ts';
 import { created, idempotencyKey, notHeld, purchase, replayed, waitParameter } from './common-descriptions.ts';
 import { mediaScope, postJsonRow } from './common-rows.ts';
 import { waitForEnd, type WaitDeps } from './wait-for-end.ts';
@@ -60,7 +62,8 @@ const createRoute = (deps: MediaDeps, type: TaskType, path: string): Route =>
     async handler(ctx, { wait: seconds }) {
       const idempotencyKey = readIdempotencyKey(ctx);
       const body = ctx.request.body ?? {};
-      const input = { dialect: 'openai', type, route: path, idempotencyKey, body } as const;
+      const takesUndelivered = seconds !== undefined;
+      const input = { dialect: 'openai', type, route: path, idempotencyKey, takesUndelivered, body } as const;
       if (body.dry_run === true) return quoteMediaTask(deps, requestOf(ctx, input));
       const accepted = await createTask(deps, ctx, input);
       const task = seconds === undefined ? accepted : await waitForEnd(deps, ctx, accepted, seconds);
@@ -81,13 +84,17 @@ export const requestOf = (ctx: AppContext, input: CreateInput) => ({
 });
 
 /**
- * Creates the task of a request in any dialect. Marks a replay, and notes the model and the quoted credits for the detail row. Throws
+ * Creates the task of a request in any dialect. Marks a replay, and notes the model and the quoted credits for the detail row. A client that
+ * does not get the whole answer may repeat a request that `takesUndelivered`. Throws
  * `CreateFailed` for every error on our side.
  */
 export async function createTask(deps: CreateDeps, ctx: AppContext, input: CreateInput) {
   const { task, replayed } = await createMediaTask(deps, requestOf(ctx, input)).catch((error: unknown) => {
     throw createFailed(error, { idempotencyKey: input.idempotencyKey });
   });
+  if (input.takesUndelivered && input.idempotencyKey === null) {
+    whenLost(ctx, () => noteUndelivered(deps, requestOf(ctx, input), task.id));
+  }
   ctx.state.acceptedTaskId = task.id;
   ctx.state.modelId = task.modelId;
   ctx.state.creditsQuoted = task.credits.quoted;

@@ -93,6 +93,7 @@ const createVideoRoute = (deps: VideoDeps): Route =>
         type: 'video',
         route,
         idempotencyKey,
+        takesUndelivered: true,
         body,
         allAliases: true,
         coreBody: (entry, preset) => ({ ...preset, ...toCoreOpenaiVideo(request, entry) }),

@@ -94,7 +94,7 @@ const createPictures = (
   ctx: AppContext,
   { inItsWords, ...input }: Pick<PictureRequest, 'inItsWords'> & Omit<CreateInput, 'type'>,
 ) =>
-  createTask(deps, ctx, { ...input, type: 'image' }).catch((error: unknown) => {
+  createTask(deps, ctx, { ...input, type: 'image', takesUndelivered: true }).catch((error: unknown) => {
     throw inItsWords(error);
   });
 
@@ -115,16 +115,18 @@ async function answerPictures(
 ): Promise<string> {
   const { waitSeconds, inlineMaxBytes } = deps.config.imageAnswers;
   const isUnkeyed = input.idempotencyKey === null;
-  const task = await createPictures(deps, ctx, { ...input, takesUndelivered: isUnkeyed });
+  const task = await createPictures(deps, ctx, input);
+  const taskId = task.id;
+  // Of a client that has left, `createTask` notes it.
+  const note = async () => !ctx.res.closed && noteUndelivered(deps, requestOf(ctx, input), taskId);
   const ended = await waitForTask(deps, task, {
     seconds: pictureWaitSeconds(ctx.path, waitSeconds),
     signal: whenGone(ctx),
   });
-  const taskId = task.id;
-  const noteLost = async () => isUnkeyed && noteUndelivered(deps, requestOf(ctx, input), taskId);
   if (!isTerminal(ended.status)) {
-    const again = (await noteLost()) ? 'again within ten minutes' : 'with the same Idempotency-Key';
-    const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. Poll the task, or send the same request ${again}.`;
+    const again = isUnkeyed ? (await note()) && 'again within ten minutes' : 'with the same Idempotency-Key';
+    const how = again ? `Poll the task, or send the same request ${again}.` : 'Poll the task.';
+    const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. ${how}`;
     throw new GatewayError('upstream_timeout', { message, shouldRetry: false, accepted: 'yes', taskId });
   }
   if (ended.status !== 'succeeded') throw taskRefusal(ended, isUnkeyed);
@@ -137,11 +139,10 @@ async function answerPictures(
     const message = `The image is made and charged, but cannot be read right now. Get it from the task ${taskId}.`;
     const accepted = { cause, message, accepted: 'yes', taskId } as const;
     if (!isUnkeyed) throw new GatewayError('service_unavailable', accepted);
-    await noteLost();
+    await note();
     throw new GatewayError('upstream_timeout', { ...accepted, shouldRetry: false });
   });
   if (!pictures || pictures.length === 0) throw new GatewayError('idempotency_result_gone', { taskId });
-  if (ctx.res.closed) await noteLost();
   ctx.set('x-tollgate-credits', String(ended.credits.charged));
   ctx.set('x-tollgate-attempts', String(ended.attempts));
   return JSON.stringify(write({ task: ended, pictures }));

@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
+import type { Gateway } from '../../support/gateway.ts';
 import type { RawAnswer } from '../../support/raw-request.ts';
 import { expect } from '@jest/globals';
 
@@ -66,4 +69,14 @@ export function responseOf({ status, text }: RawAnswer) {
   if (status !== 200) throw new Error(`expected 200, got ${status} ${text}`);
   const response = Response.parse(JSON.parse(text));
   return { ...response, parts: response.candidates[0]?.content.parts ?? [] };
+}
+
+/** Replaces the stored image of a task by a file of this size. */
+export async function enlarge(gateway: Gateway, taskId: string, bytes: number): Promise<void> {
+  const [file] = await gateway.database.query<{ storageKey: string }>(
+    'test-enlarge',
+    'update file set bytes = $2 where task_id = $1 returning storage_key',
+    [taskId, bytes],
+  );
+  await writeFile(join(gateway.env['FILES_LOCAL_DIR'] ?? '', file?.storageKey ?? ''), Buffer.alloc(bytes, 'fox'));
 }

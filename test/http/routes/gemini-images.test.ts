@@ -1,15 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { eventually } from '../../support/eventually.ts';
 import { type Gateway, startGateway, type TestProject } from '../../support/gateway.ts';
 import { sendRaw } from '../../support/raw-request.ts';
 import { accountOf, countRows } from '../../support/rows.ts';
 import { spec } from '../../spec/spec.ts';
-import { type AskOptions, failureOf, hello, image, picture, responseOf, withText } from './gemini-answers.ts';
+import { type AskOptions, enlarge, failureOf, hello, image, picture, responseOf, withText } from './gemini-answers.ts';
 
 let gateway: Gateway;
 let project: TestProject;
@@ -41,16 +39,6 @@ const ask = (
   });
 
 const bytesOf = (data: string | undefined): Buffer => Buffer.from(data ?? '', 'base64');
-
-/** Replaces the stored image of a task by a file of this size. */
-async function enlarge(taskId: string, bytes: number): Promise<void> {
-  const [file] = await gateway.database.query<{ storageKey: string }>(
-    'test-enlarge',
-    'update file set bytes = $2 where task_id = $1 returning storage_key',
-    [taskId, bytes],
-  );
-  await writeFile(join(gateway.env['FILES_LOCAL_DIR'] ?? '', file?.storageKey ?? ''), Buffer.alloc(bytes, 'fox'));
-}
 
 describe('an image on the Gemini route', () => {
   it('is returned inline once its task has ended, and is charged to that task, whose id is the responseId', async () => {
@@ -184,7 +172,7 @@ describe('an image on the Gemini route', () => {
     const headers = { 'idempotency-key': randomUUID() };
     const body = withText('a large fox');
     const { responseId } = responseOf(await ask(`${picture}:generateContent`, body, { headers }));
-    await enlarge(responseId, pictureBytes);
+    await enlarge(gateway, responseId, pictureBytes);
     const path = `/api/v1beta/models/${picture}:generateContent`;
     const replay = async () => {
       const answer = await ask(`${picture}:generateContent`, body, { headers, baseUrl });

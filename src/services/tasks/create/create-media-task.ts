@@ -21,7 +21,7 @@ import { acceptedTask } from './accepted-task.ts';
 import { decideUnkeyed } from './decide-unkeyed.ts';
 import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
 import { storeInputs } from './store-inputs.ts';
-import { findUndelivered, fingerprintOf } from './undelivered.ts';
+import { findUndelivered, fingerprintOf, noteUndelivered } from './undelivered.ts';
 import type { TaskAdmission, AdmissionVerdict } from './task-admission.ts';
 import { withdrawTask } from '../end/withdraw-task.ts';
 
@@ -50,8 +50,8 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   // Before validation, so that a replay survives changes of the catalog.
   const earlier = await findReplay(deps, request, fingerprint).catch((error: unknown) => {
     // An earlier request with this key may have been accepted.
-    const accepted = request.idempotencyKey === null ? 'no' : 'unknown';
-    throw error instanceof GatewayError ? error : new CreateFailed(accepted, { cause: error });
+    if (error instanceof GatewayError || error instanceof CreateFailed) throw error;
+    throw new CreateFailed(request.idempotencyKey === null ? 'no' : 'unknown', { cause: error });
   });
   if (earlier) return earlier;
 
@@ -135,13 +135,20 @@ async function findReplay(
   const { projectId } = request.key;
   if (key === null) {
     const undelivered = takesUndelivered ? await findUndelivered(deps, request, fingerprint) : null;
-    return undelivered && replay(deps, undelivered.taskId);
+    return undelivered && takeOver(deps, request, undelivered.taskId);
   }
   const earlier = await findIdempotent(deps.db, { projectId, route, key });
   if (!earlier?.taskId) return null;
   if (earlier.fingerprint !== fingerprint) throw new GatewayError('idempotency_key_reused');
   return replay(deps, earlier.taskId);
 }
+
+/** What fails from here on must not be answered as if nothing had been bought. */
+const takeOver = (deps: CreateDeps, request: CreateMediaRequest, taskId: string): Promise<CreatedMediaTask> =>
+  replay(deps, taskId).catch(async (cause: unknown) => {
+    await noteUndelivered(deps, request, taskId);
+    throw new CreateFailed('unknown', { cause, taskId });
+  });
 
 /** The first request with this key may still be waiting for its verdict. `reserveTask` returns the same verdict to both. */
 async function replay(deps: CreateDeps, taskId: string): Promise<CreatedMediaTask> {
