@@ -12,7 +12,7 @@ import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini
 import { geminiWords, inGeminiWords } from '../dialects/gemini/gemini-params.ts';
 import { withLists } from '../dialects/gemini/gemini-fields.ts';
 import { strictly } from '../dialects/reading.ts';
-import { asJsonArray, type Framing } from '../server/framing.ts';
+import { asEvents, asJsonArray, type Framing } from '../server/framing.ts';
 import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
 import { sendJsonText } from '../request/json-text.ts';
 import { geminiCountRequest, geminiRequest, v1GeminiRequest } from '../openapi/gemini-bodies.ts';
@@ -96,7 +96,7 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
         },
       },
       async handler(ctx, query) {
-        if (geminiFormatOf(query, formats) === 'sse') return sendFramed(ctx, asGeminiEvents(), await answer(ctx));
+        if (geminiFormatOf(query, formats) === 'sse') return sendFramed(ctx, asEvents(), await answer(ctx));
         sendJsonText(ctx, await answer(ctx));
       },
     }),
@@ -113,8 +113,8 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
         },
       },
       async handler(ctx, query) {
-        const framing = geminiFormatOf(query, streamFormats) === 'sse' ? asGeminiEvents : asJsonArray;
         const model = ctx.params['model'] ?? '';
+        const framing = geminiFormatOf(query, streamFormats) === 'sse' ? () => asGeminiEvents(model) : asJsonArray;
         const entry = await findNamed(deps.catalog, model);
         if (entry?.model.type === 'chat' && (mount.isV1 || entry.model.parameters.stream === true)) {
           demandScope(ctx, 'chat');

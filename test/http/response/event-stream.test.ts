@@ -80,7 +80,11 @@ describe('a stream of events', () => {
   it.each([
     ['a comment', asEvents, ': the answer is on its way\n\n'],
     ['an event of Anthropic’s', asMessageEvents, 'event: ping\ndata: {"type": "ping"}\n\n'],
-    ['an event without a word for Google’s SDKs', asGeminiEvents, /\ndata: .*"parts":\[\{"text":""\}\].*\n\n/],
+    [
+      'an event without a word for Google’s SDKs',
+      () => asGeminiEvents('m'),
+      /\ndata: .*"parts":\[\{"text":""\}\].*"modelVersion":"m"\}\n\n/,
+    ],
   ])('sends status and headers with %s after a silence, and one more after each further silence', async (...row) => {
     const [, framing, silence] = row;
     const { events, client, read } = await openStream({ silenceMs: 20 }, framing());

@@ -49,12 +49,14 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
 }
 
 /** Events for Google's SDKs. Those for Go and Python fail at a comment and that for C# at an empty event, so a silence is one without a word. */
-export const asGeminiEvents = (): Framing =>
+export const asGeminiEvents = (modelVersion: string): Framing =>
   asEvents(
     dataEvent(
       JSON.stringify({
         candidates: [{ index: 0, content: { role: 'model', parts: [{ text: '' }] } }],
         usageMetadata: uncounted,
+        // Spring AI demands it of each event.
+        modelVersion,
       }),
     ),
   );
