@@ -52,8 +52,8 @@ export async function markReplayed(database: Database, requestId: string): Promi
   );
 }
 
-/** A request without an Idempotency-Key: what a repetition of it has in common with it. */
-export interface UnkeyedRequest {
+/** What equal requests without an Idempotency-Key have in common. */
+interface UnkeyedRequest {
   projectId: string;
   keyId: string;
   fingerprint: string;
@@ -73,7 +73,10 @@ export async function keepUndelivered(
   );
 }
 
-/** Takes the oldest task of an equal request that was not delivered, unless it failed or was deleted. Of several repetitions at a time each gets another one. */
+/**
+ * Takes the oldest task of an equal request that was not delivered, unless it failed or was deleted. Null if there is none. Repetitions that
+ * run at the same time take different tasks.
+ */
 export const takeUndelivered = (
   database: Database,
   { projectId, keyId, fingerprint }: UnkeyedRequest,

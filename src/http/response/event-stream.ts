@@ -27,8 +27,8 @@ export function answerStreamHead(ctx: AppContext): boolean {
 }
 
 /**
- * An answer as events. Status and headers leave with the first event, or after 15 s of silence with a comment; until then the request
- * can still be refused. Another comment follows after each further 15 s of silence.
+ * An answer as events. Status and headers leave with the first event, or after 15 s of silence with what the framing has for one; until
+ * then the request can still be refused. The same is sent after each further 15 s of silence.
  */
 export class EventStream {
   readonly #ctx: AppContext;

@@ -84,9 +84,9 @@ export const requestOf = (ctx: AppContext, input: CreateInput) => ({
 });
 
 /**
- * Creates the task of a request in any dialect. Marks a replay, and notes the model and the quoted credits for the detail row. A client that
- * does not get the whole answer may repeat a request that `takesUndelivered`. Throws
- * `CreateFailed` for every error on our side.
+ * Creates the task of a request in any dialect. Marks a replay, and notes the model and the quoted credits for the detail row. If the client
+ * of a request with `takesUndelivered` does not get the whole answer, the task goes to its next equal request. Throws `CreateFailed` for
+ * every error on our side.
  */
 export async function createTask(deps: CreateDeps, ctx: AppContext, input: CreateInput) {
   const { task, replayed } = await createMediaTask(deps, requestOf(ctx, input)).catch((error: unknown) => {

@@ -117,7 +117,7 @@ async function answerPictures(
   const isUnkeyed = input.idempotencyKey === null;
   const task = await createPictures(deps, ctx, input);
   const taskId = task.id;
-  // Of a client that has left, `createTask` notes it.
+  // If the client has left, `createTask` has noted it.
   const note = async () => !ctx.res.closed && noteUndelivered(deps, requestOf(ctx, input), taskId);
   const ended = await waitForTask(deps, task, {
     seconds: pictureWaitSeconds(ctx.path, waitSeconds),

@@ -9,16 +9,13 @@ export interface Framing {
   readonly end: string;
 }
 
-/** Server-Sent Events as they are (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+/** Server-Sent Events as they are; `silence` is sent after a silence (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 export const asEvents = (silence = ': the answer is on its way\n\n'): Framing => ({
   contentType: 'text/event-stream; charset=utf-8',
   put: (events) => events,
   silence: () => silence,
   end: '',
 });
-
-/** Events of the Messages API, which has one that means nothing. A client of Anthropic's API may know no comments. */
-export const asMessageEvents = (): Framing => asEvents('event: ping\ndata: {"type": "ping"}\n\n');
 
 /**
  * The data of the events as the elements of one JSON array, which is how Google's API streams without `alt=sse`. Stored answers are

@@ -165,7 +165,7 @@ async function drain(
     }
   };
   await waitWhileBusy(drainMs - INTERRUPTED_MS);
-  // Also after a pause of this process that lasted beyond the whole time, and the settling has its own time then.
+  // A pause of this process may have used up the whole time. Interrupted answers get time to be settled all the same.
   if (isBusy()) interrupt();
   await waitWhileBusy(Math.min(drainMs, INTERRUPTED_MS));
   server.closeAllConnections();

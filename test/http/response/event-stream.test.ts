@@ -5,8 +5,9 @@ import { connect, type Socket } from 'node:net';
 import Koa from 'koa';
 import type { AppState } from '../../../src/http/context.ts';
 import { EventStream } from '../../../src/http/response/event-stream.ts';
+import { asMessageEvents } from '../../../src/http/dialects/anthropic/anthropic-chat-stream.ts';
 import { asGeminiEvents } from '../../../src/http/dialects/gemini/gemini-chat-stream.ts';
-import { asEvents, asJsonArray, asMessageEvents } from '../../../src/http/server/framing.ts';
+import { asEvents, asJsonArray } from '../../../src/http/server/framing.ts';
 import { watchPace } from '../../../src/http/server/slow-reader.ts';
 import { eventually } from '../../support/eventually.ts';
 

@@ -52,6 +52,16 @@ const late = { status: 504, isReplay: false, taskId: expect.stringMatching(/^tas
 const takenOver = { status: 200, isReplay: true, taskId: '' };
 const bought = { status: 200, isReplay: false, taskId: '' };
 
+/** Sends a request and leaves once the provider has it. */
+async function leave(path: string, prompt: string): Promise<void> {
+  const leaving = new AbortController();
+  const left = send(path, prompt, { signal: leaving.signal }).catch(() => null);
+  await eventually(async () => (await submitsOf(prompt)) === 1);
+  leaving.abort();
+  expect(await left).toBeNull();
+  await eventually(async () => (await countNoted(prompt)) === 1);
+}
+
 /** OpenAI's SDK for C# and Spring AI repeat a request after any 504, and others after a timeout of their own. None of them sends a key. */
 describe.each(Object.keys(bodies))('a picture without an Idempotency-Key at %s', (path) => {
   it('whose answer was 504 goes to one equal request of the same API key, and is bought once', async () => {
@@ -68,12 +78,7 @@ describe.each(Object.keys(bodies))('a picture without an Idempotency-Key at %s',
 
   it('whose client left before the answer goes to an equal request, which may be late again', async () => {
     const prompt = `left at ${path} [[latency=25000]]`;
-    const leaving = new AbortController();
-    const left = send(path, prompt, { signal: leaving.signal }).catch(() => null);
-    await eventually(async () => (await submitsOf(prompt)) === 1);
-    leaving.abort();
-    expect(await left).toBeNull();
-    await eventually(async () => (await countNoted(prompt)) === 1);
+    await leave(path, prompt);
     expect(await send(path, prompt, { baseUrl: impatient })).toEqual({ ...late, isReplay: true });
     expect(await send(path, prompt)).toEqual(takenOver);
     expect([await countNoted(prompt), await submitsOf(prompt)]).toEqual([0, 1]);
@@ -83,12 +88,7 @@ describe.each(Object.keys(bodies))('a picture without an Idempotency-Key at %s',
 it('gives a task again whose client left while it waited for its end', async () => {
   const path = '/api/v1/images/generate?wait=60';
   const prompt = 'left during the wait [[latency=12000]]';
-  const leaving = new AbortController();
-  const left = send(path, prompt, { signal: leaving.signal }).catch(() => null);
-  await eventually(async () => (await submitsOf(prompt)) === 1);
-  leaving.abort();
-  expect(await left).toBeNull();
-  await eventually(async () => (await countNoted(prompt)) === 1);
+  await leave(path, prompt);
   expect(await send(path, prompt)).toEqual(takenOver);
   expect(await submitsOf(prompt)).toBe(1);
 });

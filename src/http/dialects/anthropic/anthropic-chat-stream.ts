@@ -1,6 +1,7 @@
 import type { ChatUsage } from '../../../domain/chat/chat.ts';
 import type { ChatDelta } from '../../../domain/chat/chat-stream.ts';
 import { statusOf } from '../../response/error-status.ts';
+import { asEvents, type Framing } from '../../server/framing.ts';
 import { anthropicError } from './anthropic.ts';
 import {
   anthropicUsage,
@@ -146,3 +147,6 @@ class Blocks {
     return opened + signed + this.close();
   }
 }
+
+/** Events of the Messages API. After a silence Anthropic's own `ping` is sent: some clients of that API know no comments. */
+export const asMessageEvents = (): Framing => asEvents('event: ping\ndata: {"type": "ping"}\n\n');

@@ -40,7 +40,7 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
       );
     },
 
-    // Google's SDK for Go reads an error only where it is no event. Parsers of events leave such a line out.
+    // Google's SDK for Go reads an error only from a line without `data:`. Parsers of events ignore such a line.
     error(error) {
       const body = JSON.stringify(geminiError(error, statusOf[error.code]));
       return `${dataEvent(body)}${body}\n\n`;
@@ -48,7 +48,7 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
   };
 }
 
-/** Events for Google's SDKs. Those for Go and Python fail at a comment and that for C# at an empty event, so a silence is one without a word. */
+/** Events for Google's SDKs. After a silence one with an empty text is sent: the SDKs for Go and Python fail at a comment, and that for C# at an empty event. */
 export const asGeminiEvents = (modelVersion: string): Framing =>
   asEvents(
     dataEvent(

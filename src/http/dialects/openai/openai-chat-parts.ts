@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ChatContent, ChatPart } from '../../../domain/chat/chat.ts';
-import { chosenBy, arrayOf } from '../../request/validate.ts';
+import { chosenBy, arrayOf, typeIn } from '../../request/validate.ts';
 import { CacheMark, nonNullFields, ImageUrl, isNonNull, v1ItemsMax } from '../chat-fields.ts';
 import { V1ImageUrl } from '../picture-url.ts';
 import { missingFile, notStored, toFilePart } from '../document-part.ts';
@@ -57,16 +57,15 @@ export const v1Content = contentOf(
   v1ItemsMax,
 );
 
-const isThought = (part: unknown): boolean =>
-  typeof part === 'object' && part !== null && 'type' in part && part.type === 'thinking';
-/** Leaves the thoughts of Mistral's models out of what an assistant said: their providers do not want them back. */
+const isThought = (part: unknown): boolean => typeIn(part) === 'thinking';
+/** Leaves out the thoughts that clients of Mistral's API send back as parts: no provider takes them in that form. */
 const withoutThoughts = (value: unknown): unknown => {
   if (!Array.isArray(value) || !value.some(isThought)) return value;
   const rest = value.filter((part) => !isThought(part));
   return rest.length > 0 ? rest : '';
 };
 const { assistant, ...others } = contentsOf(v1ItemsMax);
-/** What the other roles say under `/v1`. */
+/** What each role may say under `/v1`; users and tools may also say `v1Content`. */
 export const v1Contents = { ...others, assistant: z.preprocess(withoutThoughts, assistant) };
 export type Contents = ReturnType<typeof contentsOf>;
 
@@ -89,15 +88,19 @@ function toPart(part: PartIn, at: string): ChatPart {
 
 const isPdfUri = (value: unknown): boolean => typeof value === 'string' && /^data:application\/pdf[;,]/i.test(value);
 
-const toDocument = ({ document_url: url, document_name: name }: z.infer<typeof DocumentPart>, at: string): ChatPart =>
-  toFilePart({ at, name, ...(/^https?:/i.test(url) ? { url } : { data: url }) });
+const toDocument = (
+  { document_url: address, document_name: name }: z.infer<typeof DocumentPart>,
+  at: string,
+): ChatPart => toFilePart({ at, name, ...urlOrData(address) });
 
 /** Some programs send the URL of a PDF as its data. */
+const urlOrData = (text: string) => (/^https?:/i.test(text) ? { url: text } : { data: text });
+
 function toFile(
   { file_data: data, filename: name, file_id: id }: z.infer<typeof FilePart>['file'],
   at: string,
 ): ChatPart {
-  if (isNonNull(data)) return toFilePart({ at, name, ...(/^https?:/i.test(data) ? { url: data } : { data }) });
+  if (isNonNull(data)) return toFilePart({ at, name, ...urlOrData(data) });
   if (isNonNull(id)) throw notStored(`${at}.file.file_id`, 'Send the file as a data URI in file_data.');
   throw missingFile(`${at}.file.file_data`);
 }

@@ -19,7 +19,7 @@ import { FINGERPRINT, hasVendorForm, hasWholeCalls, openaiUsage } from './openai
  * in a chunk of their own if the client asked for them. What the answer cost is in that chunk, or else in the one with the finish reason.
  * Calls come one after another, as OpenAI's do: LangChain4j takes a call for whole when the next one begins.
  * An error is an event with the finish reason `error`, as OpenRouter sends it. Its first field is `error`: go-openai looks for it there only.
- * Its choice has no `index`, because clients with a type for each event (AI SDK, Zed) would take it for a piece of the answer and not for an error.
+ * Its choice has no `index`, because AI SDK and Zed take every event that fits the type of a chunk for a piece of the answer.
  */
 export function openaiStream(
   { id, created, model, ownedBy, includeUsage }: StreamAbout,

@@ -46,7 +46,7 @@ export function askable({ entry, mapping }: ServedMapping): Ask | Extract<Cheape
   return { ...ask, shown: ask.kind === 'chat' ? { max_tokens: ask.request.maxTokens } : ask.input };
 }
 
-/** By when results are there, or are not waited for any more, by `performance.now()`. */
+/** At `callsEndAt`, by `performance.now()`, the wait for results ends. */
 type LiveDeps = VerifyDeps & { callsEndAt: number };
 
 /** Makes one real request and waits for its results, which are measured and deleted. Never rejects. */

@@ -9,7 +9,7 @@ import { taskSnapshot, type TaskSnapshot } from '../../../domain/tasks/task-snap
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import type { FileDraft } from '../../../db/files/files.ts';
 import type { NewTask } from '../../../db/ledger/ledger.ts';
-import { findIdempotent } from '../../../db/idempotency.ts';
+import { findIdempotent, takeUndelivered } from '../../../db/idempotency.ts';
 import { findTask } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
@@ -21,7 +21,7 @@ import { acceptedTask } from './accepted-task.ts';
 import { decideUnkeyed } from './decide-unkeyed.ts';
 import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
 import { storeInputs } from './store-inputs.ts';
-import { findUndelivered, fingerprintOf, noteUndelivered } from './undelivered.ts';
+import { fingerprintOf, noteUndelivered } from './undelivered.ts';
 import type { TaskAdmission, AdmissionVerdict } from './task-admission.ts';
 import { withdrawTask } from '../end/withdraw-task.ts';
 
@@ -134,7 +134,7 @@ async function findReplay(
   const { route, idempotencyKey: key, takesUndelivered } = request;
   const { projectId } = request.key;
   if (key === null) {
-    const undelivered = takesUndelivered ? await findUndelivered(deps, request, fingerprint) : null;
+    const undelivered = takesUndelivered ? await takeUndelivered(deps.db, { ...request.key, fingerprint }) : null;
     return undelivered && takeOver(deps, request, undelivered.taskId);
   }
   const earlier = await findIdempotent(deps.db, { projectId, route, key });
@@ -143,7 +143,7 @@ async function findReplay(
   return replay(deps, earlier.taskId);
 }
 
-/** What fails from here on must not be answered as if nothing had been bought. */
+/** The row is gone, so an error from here on must not promise that nothing was bought. */
 const takeOver = (deps: CreateDeps, request: CreateMediaRequest, taskId: string): Promise<CreatedMediaTask> =>
   replay(deps, taskId).catch(async (cause: unknown) => {
     await noteUndelivered(deps, request, taskId);

@@ -1,4 +1,4 @@
-import { keepUndelivered, takeUndelivered, type UnkeyedRequest } from '../../../db/idempotency.ts';
+import { keepUndelivered } from '../../../db/idempotency.ts';
 import type { Deps } from '../../../deps.ts';
 import { canonicalHash } from '../../../platform/json-pieces.ts';
 import type { CreateMediaRequest } from './resolve-create.ts';
@@ -6,7 +6,7 @@ import type { CreateMediaRequest } from './resolve-create.ts';
 /** Longer than the retries of SDKs take, and short enough that a person still means the same picture. */
 const keptSeconds = 600;
 
-/** What equal requests have in common, in the order of any JSON. */
+/** The hash that equal requests share, in whatever order their fields stand. */
 export const fingerprintOf = ({ route, body }: Pick<CreateMediaRequest, 'route' | 'body'>): Promise<string> =>
   canonicalHash({ method: 'POST', path: route, body });
 
@@ -19,7 +19,7 @@ export async function noteUndelivered(
   request: Pick<CreateMediaRequest, 'route' | 'body' | 'key' | 'requestId'>,
   taskId: string,
 ): Promise<boolean> {
-  const unkeyed = unkeyedRequest(request, await fingerprintOf(request));
+  const unkeyed = { ...request.key, fingerprint: await fingerprintOf(request) };
   try {
     await keepUndelivered(db, unkeyed, { taskId, requestId: request.requestId, keptSeconds });
     return true;
@@ -28,16 +28,3 @@ export async function noteUndelivered(
     return false;
   }
 }
-
-/** The task of an equal request of the same key that was not delivered. Each is taken over once. */
-export const findUndelivered = (
-  { db }: Pick<Deps, 'db'>,
-  request: Pick<CreateMediaRequest, 'key'>,
-  fingerprint: string,
-) => takeUndelivered(db, unkeyedRequest(request, fingerprint));
-
-const unkeyedRequest = ({ key }: Pick<CreateMediaRequest, 'key'>, fingerprint: string): UnkeyedRequest => ({
-  projectId: key.projectId,
-  keyId: key.keyId,
-  fingerprint,
-});
