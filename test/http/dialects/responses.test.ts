@@ -98,6 +98,26 @@ describe('a Responses request', () => {
     ]);
   });
 
+  it('takes a text after the calls of its turn as part of the turn, before which Continue writes it', () => {
+    const text = (content: string) => ({ role: 'assistant', content });
+    const output = { type: 'function_call_output', call_id: 'c1', output: 'a fox' };
+    const thought = { type: 'reasoning', id: 'rs_1', encrypted_content: 'enc' };
+    const turnOf = (...items: JsonObject[]) =>
+      read({ input: [{ role: 'user', content: 'a' }, ...items, output] }).messages[1];
+    const toolCalls = [{ id: 'c1', name: 'look', arguments: '{"zoom":2}' }];
+    expect(turnOf(thought, call, text('Looking.'))).toMatchObject({
+      content: 'Looking.',
+      toolCalls,
+      thoughts: [{ signature: 'enc' }],
+    });
+    const texts = ['Let me see.', 'Looking.'].map((words) => ({ type: 'text', text: words }));
+    expect(turnOf(text('Let me see.'), call, text('Looking.'))).toMatchObject({ content: texts, toolCalls });
+    expect(read({ input: ['One.', 'Two.'].map(text) }).messages).toMatchObject([
+      { content: 'One.' },
+      { content: 'Two.' },
+    ]);
+  });
+
   it('gives a signature to the call that follows it, because ids of calls may repeat over the turns', () => {
     const signed = (signature: string) => ({
       type: 'reasoning',

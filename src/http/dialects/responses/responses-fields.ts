@@ -73,7 +73,9 @@ const Reasoning = z.strictObject({
   type: z.literal('reasoning'),
   id,
   status,
-  summary: arrayOf(z.strictObject({ type: z.literal('summary_text'), text: z.string() }), { max: v1ItemsMax }),
+  summary: arrayOf(z.strictObject({ type: z.literal('summary_text'), text: z.string() }), { max: v1ItemsMax }).default(
+    [],
+  ),
   content: arrayOf(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() }), {
     max: v1ItemsMax,
   }).nullish(),

@@ -1,10 +1,11 @@
-import type {
-  AssistantMessage,
-  ChatContent,
-  ChatMessage,
-  ChatPart,
-  ChatTool,
-  ToolCall,
+import {
+  partsOfContent,
+  type AssistantMessage,
+  type ChatContent,
+  type ChatMessage,
+  type ChatPart,
+  type ChatTool,
+  type ToolCall,
 } from '../../../domain/chat/chat.ts';
 import { GatewayError, quoted } from '../../../domain/errors.ts';
 import type { SignedThought } from '../../../domain/chat/thoughts.ts';
@@ -64,7 +65,10 @@ export function messagesOfInput(
       continue;
     } else if (item.role === 'assistant') {
       const vendor = own.of(`input.${index}`, nonNullFields({ phase: item.phase }), { isWithoutEffect: true });
-      Object.assign(turnFor(hasSpoken), { content: toContent(item.content, at), ...nonNullFields({ vendor }) });
+      // Clients write a text before or after the calls of its turn, which ends with their results.
+      const turn = turnFor(({ content, toolCalls }) => content !== null && toolCalls.length === 0);
+      const content = joined(turn.content, toContent(item.content, at));
+      Object.assign(turn, { content, ...nonNullFields({ vendor }) });
     } else {
       messages.push({ role: item.role, content: toContent(item.content, at) });
     }
@@ -107,6 +111,9 @@ function addThought(turn: AssistantMessage, { summary, content }: ReasoningItem,
 }
 
 const textOf = (parts: readonly { text: string }[]): string => parts.map(({ text }) => text).join('\n\n');
+
+const joined = (before: ChatContent | null, after: ChatContent): ChatContent =>
+  before === null ? after : [...partsOfContent(before), ...partsOfContent(after)];
 
 /** `at` is the path of the content. */
 const toContent = (content: string | readonly InputPart[], at: string): ChatContent =>
