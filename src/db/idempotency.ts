@@ -18,6 +18,8 @@ export interface IdempotentRequest {
   requestId: string;
   /** Whether the answer has been replayed, and so delivered. */
   replayed: boolean;
+  /** Whether a chat still holds its credits. */
+  running: boolean;
   /** For an ended chat: its charge and its number of calls. */
   credits: number | null;
   attempts: number;
@@ -31,6 +33,7 @@ export async function findIdempotent(
   return database.first<IdempotentRequest>(
     'find-idempotent',
     `select fingerprint, task_id, status, body, request_id, replayed_at is not null as replayed,
+       exists (select from hold h where h.id = i.request_id) as running,
        (select -e.credits from ledger_entry e where e.request_id = i.request_id and e.kind = 'settle') as credits,
        -- A chat whose first call succeeded has no row in attempt.
        greatest(1, (select count(*)::int from attempt a where a.request_id = i.request_id)) as attempts
@@ -53,23 +56,43 @@ export async function markReplayed(database: Database, requestId: string): Promi
 }
 
 /** What equal requests without an Idempotency-Key have in common. */
-interface UnkeyedRequest {
+export interface UnkeyedRequest {
   projectId: string;
   keyId: string;
   fingerprint: string;
 }
 
-/** Binds a task whose answer did not reach its client, so that one repetition of the request takes it over (`takeUndelivered`). */
+/** Longer than the retries of SDKs take, and short enough that a person still means the same request. */
+export const UNDELIVERED_KEPT_SECONDS = 600;
+
+/** No route of a client's key has such a name. The key is the id of a task or of the request of a chat. */
+export const undeliveredRoute = (keyId: string): string => `undelivered ${keyId}`;
+
+/**
+ * Binds what did not reach its client, so that one repetition of the request takes it over: a task (`takeUndelivered`), or a chat
+ * (`claimLostChat`), with its sealed answer as soon as there is one. All processes learn that the key has a lost chat.
+ */
 export async function keepUndelivered(
   database: Database,
   { projectId, keyId, fingerprint }: UnkeyedRequest,
-  { taskId, requestId, keptSeconds }: { taskId: string; requestId: string; keptSeconds: number },
+  {
+    requestId,
+    keptSeconds,
+    ...kept
+  }: { requestId: string; keptSeconds: number } & ({ taskId: string } | { answer: string | null }),
 ): Promise<void> {
+  const { taskId, answer } = { taskId: null, answer: null, ...kept };
   await database.query(
     'keep-undelivered',
-    `insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
-     values ($1, $2, $3, $4, $5, $3, clock_timestamp() + make_interval(secs => $6)) on conflict do nothing`,
-    [projectId, undeliveredRoute(keyId), taskId, fingerprint, requestId, keptSeconds],
+    `with kept as (
+       insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, body, expires_at)
+       values ($1, $2, coalesce($5, $4), $3, $4, $5, $6, clock_timestamp() + make_interval(secs => $7))
+       on conflict (project_id, route, key) do update
+         set body = coalesce(excluded.body, idempotency.body), expires_at = excluded.expires_at,
+           -- A repetition that is lost gives the chat back. An answer goes to the repetition that waits for it.
+           replayed_at = case when excluded.body is not null then idempotency.replayed_at end)
+     select pg_notify('tollgate_change', 'api_key') where $5::text is null`,
+    [projectId, undeliveredRoute(keyId), fingerprint, requestId, taskId, answer, keptSeconds],
   );
 }
 
@@ -92,5 +115,23 @@ export const takeUndelivered = (
     [projectId, undeliveredRoute(keyId), fingerprint],
   );
 
-/** No route of a client's key has such a name. */
-const undeliveredRoute = (keyId: string): string => `undelivered ${keyId}`;
+/**
+ * Claims the oldest equal chat that lost its client, if it still runs or was charged: no other repetition gets it. Returns the id of its
+ * request, which is its key in `undeliveredRoute`. Null if there is none.
+ */
+export const claimLostChat = (
+  database: Database,
+  { projectId, keyId, fingerprint }: UnkeyedRequest,
+): Promise<{ requestId: string } | null> =>
+  database.first(
+    'claim-lost-chat',
+    `update idempotency set replayed_at = clock_timestamp() where ctid = (
+       select i.ctid from idempotency i
+       where i.project_id = $1 and i.route = $2 and i.fingerprint = $3 and i.task_id is null
+         and i.replayed_at is null and i.expires_at > clock_timestamp()
+         and (exists (select from hold h where h.id = i.request_id)
+              or i.body is not null and exists (select from ledger_entry e where e.request_id = i.request_id and e.kind = 'settle'))
+       order by i.created_at limit 1 for update of i skip locked)
+     returning request_id`,
+    [projectId, undeliveredRoute(keyId), fingerprint],
+  );

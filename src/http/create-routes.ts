@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { FairBudget } from '../platform/fair-budget.ts';
 import type { ImageDecoder } from '../platform/media/decode-image.ts';
 import type { EarlyHangUps } from '../services/chat/state/early-hang-ups.ts';
+import type { LostChats } from '../services/chat/state/lost-chats.ts';
 import type { LiveChats } from '../services/chat/state/live-chats.ts';
 import type { RetryBudget } from '../services/chat/state/retry-budget.ts';
 import type { UndeliveredChats } from '../services/chat/state/undelivered-chats.ts';
@@ -67,6 +68,7 @@ interface ApiState {
   undelivered: Pick<UndeliveredChats, 'giveBack'>;
   liveChats: LiveChats;
   earlyHangUps: EarlyHangUps;
+  lostChats: LostChats;
   /** Answers that are streamed at the same time. */
   streamSlots: FairBudget;
   decodeImage: ImageDecoder;

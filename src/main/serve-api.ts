@@ -4,6 +4,7 @@ import { createDetailRecorder } from '../services/requests/detail-recorder.ts';
 import { createStorageGuard } from '../services/files/storage-guard.ts';
 import { UPLOAD_STORED_MAX_BYTES } from '../services/files/upload-image.ts';
 import { createEarlyHangUps } from '../services/chat/state/early-hang-ups.ts';
+import { createLostChats } from '../services/chat/state/lost-chats.ts';
 import { createRetryBudget } from '../services/chat/state/retry-budget.ts';
 import { createLiveChats } from '../services/chat/state/live-chats.ts';
 import { createUndeliveredChats } from '../services/chat/state/undelivered-chats.ts';
@@ -59,6 +60,7 @@ const httpDeps = {
   admission: createTaskAdmission(deps),
   storage: createStorageGuard(deps),
   earlyHangUps: createEarlyHangUps(),
+  lostChats: createLostChats(deps),
   retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
   undelivered,
   liveChats,

@@ -28,6 +28,10 @@ export async function canonicalHash(value: JsonValue): Promise<string> {
   return hash.digest('hex');
 }
 
+/** The hash that equal POST requests share, in whatever order the fields of their bodies stand. */
+export const fingerprintOf = (path: string, body: JsonValue): Promise<string> =>
+  canonicalHash({ method: 'POST', path, body });
+
 async function eachSlice(pieces: Iterable<string>, take: (text: string) => void): Promise<void> {
   let text = '';
   for (const piece of pieces) {

@@ -39,6 +39,7 @@ export const openKey: AuthenticatedKey = {
   inFlightMax: null,
   plan: null,
   traceContent: null,
+  hasLostChats: false,
 };
 
 /** The HTTP server with all its middleware on a free loopback port, with one valid key and no database. */

@@ -20,4 +20,6 @@ export interface AuthenticatedKey {
   plan: Plan | null;
   /** How much of its chats' content traces of its project have. Null: nothing. */
   traceContent: TraceContent | null;
+  /** Whether a chat of this key lost its client, so that its repetition may take the answer over. */
+  hasLostChats: boolean;
 }

@@ -9,7 +9,7 @@ import type { ChatRequest } from '../../domain/chat/chat.ts';
 import { clampLength } from '../../domain/chat/chat-length.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { canonicalHash } from '../../platform/json-pieces.ts';
+import { fingerprintOf } from '../../platform/json-pieces.ts';
 import { keyOf, noteModelIn, type AppContext } from '../context.ts';
 import type { ChatAnswer } from '../dialects/chat-answer.ts';
 import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
@@ -20,6 +20,7 @@ import type { GeminiResponse } from '../openapi/schemas/gemini-response.ts';
 import type { OpenaiResponse } from '../openapi/schemas/openai-response.ts';
 import { ignoredFields, readingOf, tellIgnored, withWarning } from '../request/ignored-fields.ts';
 import type { ChatStreamWriter, StreamAbout } from '../dialects/chat-stream-writer.ts';
+import { whenGone, whenLost } from '../server/client-gone.ts';
 import type { Framing } from '../server/framing.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
@@ -89,11 +90,7 @@ export async function beginChat(
   const idempotency =
     idempotencyKey === null
       ? null
-      : {
-          route: dialect.route,
-          key: idempotencyKey,
-          fingerprint: await canonicalHash({ method: 'POST', path: ctx.path, body }),
-        };
+      : { route: dialect.route, key: idempotencyKey, fingerprint: await fingerprintOf(ctx.path, body) };
   const replayed = async (): Promise<StoredAnswer | null> =>
     idempotency && findStoredAnswer(deps, { projectId: key.projectId, ...idempotency });
   if (idempotency) {
@@ -127,20 +124,29 @@ export async function beginChat(
         ctx.state.rateCounted = true;
         setRateHeaders(ctx, key.rpm ?? 0, rate);
       },
+      hasLeft: () => ctx.res.closed,
       sealAnswer: (text, { leftOut }) =>
         sealAnswer(deps, requestId, { body: text, clamped, ignored: ignoredFields(leftOut, dialect.words) }),
     },
   };
 }
 
-/** Answers one chat in a dialect; returns the body as text. */
+/**
+ * Answers one chat in a dialect; returns the body as text. If the client of a chat without an Idempotency-Key does not get the whole answer,
+ * the answer goes to its next equal request.
+ */
 export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: ChatDialect): Promise<string> {
+  const body = ctx.request.body ?? {};
+  const isUnkeyed = readIdempotencyKey(ctx) === null;
+  const lost = isUnkeyed && deps.lostChats.mayHave(keyOf(ctx)) ? await takeLost(deps, ctx, body) : null;
+  if (lost) return asReplay(ctx, lost);
   const begun = await beginChat(deps, ctx, dialect);
   if ('stored' in begun) return asReplay(ctx, begun.stored);
   const { input, about } = begun;
   if (mayTakeLong(input)) letSocketWait(ctx, deps.config.chat);
   const completed = await completeChat(deps, {
     ...input,
+    ...(isUnkeyed && { keepIfLost: keepIfLost(deps, ctx, { ...input, body }) }),
     render: (answer) => ({
       body: JSON.stringify(dialect.write({ ...withWarning(answer, dialect.words), ...about })),
     }),
@@ -151,6 +157,40 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: 
   tellCost(ctx, completed.answered);
   tellIgnored(ctx, ignoredFields(completed.answered.leftOut, dialect.words));
   return completed.body;
+}
+
+/** What equal requests share. Its request has no body any more once the answer is sent. */
+const unkeyedOf = async (ctx: AppContext, body: JsonObject) => ({
+  ...keyOf(ctx),
+  fingerprint: await fingerprintOf(ctx.path, body),
+});
+
+/** The answer of an equal chat that lost its client. If this client is lost as well, the answer goes to the next equal request. */
+async function takeLost(deps: ChatRouteDeps, ctx: AppContext, body: JsonObject): Promise<StoredAnswer | null> {
+  await countRate(deps, ctx);
+  letSocketWait(ctx, deps.config.chat);
+  const unkeyed = await unkeyedOf(ctx, body);
+  return deps.lostChats.take(unkeyed, (requestId) => {
+    whenLost(ctx, () => deps.lostChats.note(unkeyed, { requestId, answer: null }));
+    return whenGone(ctx);
+  });
+}
+
+/** Notes that a chat lost its client as soon as that happens, so that a repetition waits for the answer, and then the answer. */
+function keepIfLost(
+  deps: ChatRouteDeps,
+  ctx: AppContext,
+  { body, requestId, sealAnswer: seal }: Pick<ChatInput, 'requestId' | 'sealAnswer'> & { body: JsonObject },
+): NonNullable<ChatInput['keepIfLost']> {
+  let sealed = (): string | null => null;
+  const note = async (): Promise<void> => {
+    await deps.lostChats.note(await unkeyedOf(ctx, body), { requestId, answer: sealed() });
+  };
+  whenLost(ctx, note);
+  return async (text, answer) => {
+    sealed = () => seal(text, answer);
+    if (ctx.res.closed) await note();
+  };
 }
 
 /** Node would close a connection that is silent for three minutes. It sets its limit anew with the next request. */

@@ -7,6 +7,7 @@ import type { CostDetails } from '../../domain/ledger/pricing.ts';
 import type { PreparedChat } from './prepare-chat.ts';
 import type { EarlyHangUps } from './state/early-hang-ups.ts';
 import type { LiveChats } from './state/live-chats.ts';
+import type { LostChats } from './state/lost-chats.ts';
 import type { RetryBudget } from './state/retry-budget.ts';
 import type { UndeliveredChats } from './state/undelivered-chats.ts';
 
@@ -29,6 +30,7 @@ export type ChatDeps = Pick<
   undelivered: Pick<UndeliveredChats, 'giveBack'>;
   liveChats: LiveChats;
   earlyHangUps: EarlyHangUps;
+  lostChats: LostChats;
 };
 
 export interface ChatInput {
@@ -45,6 +47,10 @@ export interface ChatInput {
   /** Seals a body for storage; null if it is too large. */
   sealAnswer: (body: string, answer: Pick<ChatAnswered, 'leftOut'>) => string | null;
   onRate: (rate: RateState) => void;
+  /** Whether the client has left, which only says why a whole answer did not reach it: the chat goes on. */
+  hasLeft: () => boolean;
+  /** Keeps a whole answer for a repetition if the client has left, before the answer is charged. */
+  keepIfLost?: (body: string, answer: Pick<ChatAnswered, 'leftOut'>) => Promise<void>;
   /** Ends a streamed answer: its client has left, or this process stops. */
   gone?: AbortSignal;
   /** Why `gone` has fired. */

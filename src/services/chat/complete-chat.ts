@@ -50,6 +50,7 @@ async function complete(
   const { end, sale, ...billed } = await endingCall(deps, attempted.attemptId, () =>
     refundOnError(deps, input, progress, () => billChat(deps, input, attempted, answer)),
   );
+  await input.keepIfLost?.(billed.body, billed.answered);
   crashPoint('chat_after_upstream_before_settle');
   await settleChat(deps, end, sale);
   return billed;

@@ -28,12 +28,12 @@ export async function findStoredAnswer(
   if (earlier.fingerprint !== request.fingerprint) throw new GatewayError('idempotency_key_reused');
   if (earlier.status === null) throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
   if (earlier.body === null) throw new GatewayError('idempotency_result_gone');
-  const text = sealer.open(earlier.body, context(earlier.requestId));
+  const stored = openAnswer({ sealer }, earlier.requestId, earlier.body);
   // A charge that was given back meanwhile has freed the key: sent again, this is a new request.
   if (!earlier.replayed && !(await markReplayed(db, earlier.requestId))) {
     throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
   }
-  return { ...parts(text), credits: earlier.credits ?? 0, attempts: earlier.attempts };
+  return { ...stored, credits: earlier.credits ?? 0, attempts: earlier.attempts };
 }
 
 /** The answer, sealed for storage, or null if its body is too large to keep (`idempotency.bodyMaxBytes`). */
@@ -52,7 +52,9 @@ type StoredText = Pick<StoredAnswer, 'body' | 'clamped' | 'ignored'>;
 const marked = (name: 'clamped' | 'ignored', value: string | null): string =>
   value === null ? '' : `x-tollgate-${name}: ${value}\n`;
 
-function parts(text: string): StoredText {
+/** A stored answer, as `sealAnswer` has sealed it. */
+export function openAnswer({ sealer }: Pick<Deps, 'sealer'>, requestId: string, sealed: string): StoredText {
+  const text = sealer.open(sealed, context(requestId));
   const found = /^(?:x-tollgate-clamped: (?<clamped>.*)\n)?(?:x-tollgate-ignored: (?<ignored>.*)\n)?/.exec(text);
   const { clamped = null, ignored = null } = found?.groups ?? {};
   return { body: text.slice(found?.[0].length ?? 0), clamped, ignored };

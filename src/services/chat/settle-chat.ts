@@ -77,7 +77,7 @@ export async function billChat(
   const end: ChatSettlement = {
     requestId: input.requestId,
     settle: settlement.credits,
-    reason: streamed?.reason ?? (isEmpty ? 'empty_answer' : null),
+    reason: streamed?.reason ?? (isEmpty ? 'empty_answer' : !streamed && input.hasLeft() ? 'client_left' : null),
     channelId: attempted.channel.id,
     inputTokens: usage.input,
     outputTokens: usage.output,

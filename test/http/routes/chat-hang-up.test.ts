@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createEarlyHangUps } from '../../../src/services/chat/state/early-hang-ups.ts';
 import { createLiveChats, type LiveChats } from '../../../src/services/chat/state/live-chats.ts';
+import { createLostChats } from '../../../src/services/chat/state/lost-chats.ts';
 import { createRetryBudget } from '../../../src/services/chat/state/retry-budget.ts';
 import { createUndeliveredChats } from '../../../src/services/chat/state/undelivered-chats.ts';
 import type { Database } from '../../../src/db/database.ts';
@@ -62,6 +63,7 @@ async function startServer({ drainSeconds }: { drainSeconds: number }): Promise<
     config: { ...deps.config, chat: { ...deps.config.chat, silenceSeconds: drainSeconds } },
     adapters: { ...deps.adapters, openai: writingOn },
     earlyHangUps: createEarlyHangUps(),
+    lostChats: createLostChats(deps),
     retryBudget: createRetryBudget({ floor: 20, share: 0.2 }),
     undelivered,
     liveChats,

@@ -22,7 +22,7 @@ function sentencesOf({ outcome, reason }: ChatView, held: number, charged: numbe
   const about =
     reason === 'empty_answer'
       ? 'Nothing was charged.'
-      : `What came until then was charged: ${credits(charged)} of ${held} held.`;
+      : `What ${reason === 'client_left' ? 'was generated' : 'came until then'} was charged: ${credits(charged)} of ${held} held.`;
   return [why, about];
 }
 

@@ -14,6 +14,7 @@ import { findTask } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
+import { fingerprintOf } from '../../../platform/json-pieces.ts';
 import type { StorageGuard } from '../../files/storage-guard.ts';
 import { discardFiles } from '../../files/discard-files.ts';
 import { creditRefusal } from '../../ledger/credit-refusal.ts';
@@ -21,7 +22,7 @@ import { acceptedTask } from './accepted-task.ts';
 import { decideUnkeyed } from './decide-unkeyed.ts';
 import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
 import { storeInputs } from './store-inputs.ts';
-import { fingerprintOf, noteUndelivered } from './undelivered.ts';
+import { noteUndelivered } from './undelivered.ts';
 import type { TaskAdmission, AdmissionVerdict } from './task-admission.ts';
 import { withdrawTask } from '../end/withdraw-task.ts';
 
@@ -46,7 +47,7 @@ const inputsOutliveSeconds = 600;
  * internal error: with an Idempotency-Key a retry finds the task, and without one the task never runs, or is named if that is not certain.
  */
 export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequest): Promise<CreatedMediaTask> {
-  const fingerprint = await fingerprintOf(request);
+  const fingerprint = await fingerprintOf(request.route, request.body);
   // Before validation, so that a replay survives changes of the catalog.
   const earlier = await findReplay(deps, request, fingerprint).catch((error: unknown) => {
     // An earlier request with this key may have been accepted.
