@@ -219,12 +219,12 @@ describe('a task of each family whose only channel cannot be reached', () => {
   }
 });
 
-/** Refuses submits from now on: those for which `when` is true, and always those of the task that is too late. */
+/** Refuses submits from now on: those for which `when` is true, and always those of the task that is too late, which must see no failure. */
 const refuse = (
   answer: BusyAnswer | null,
   when: (submit: { path: string; body: string }) => boolean = () => true,
 ): void =>
-  upstream.refuse(answer ?? busy, (submit) => submit.body.includes(tooLate) || (answer !== null && when(submit)));
+  upstream.refuse(answer ?? busy, (submit) => (submit.body.includes(tooLate) ? busy : answer !== null && when(submit)));
 
 /** Submits that the channel of the family fal refused. */
 const refusals = (): number => upstream.submits.filter(({ refused, path }) => refused && path.includes('/fal/')).length;

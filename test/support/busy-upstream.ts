@@ -25,14 +25,16 @@ export interface SeenRead {
 
 type Refusable = Pick<SeenSubmit, 'path' | 'body' | 'authorization'>;
 
+type RefusesWhen = (submit: Refusable) => boolean | BusyAnswer;
+
 /** A proxy on loopback in front of the sandbox that can refuse submits, as a provider does that is too busy. */
 export interface BusyUpstream {
   url: string;
   submits: SeenSubmit[];
   /** Every other request. */
   reads: SeenRead[];
-  /** Refuses each later submit for which `when` is true. Null: none. */
-  refuse(answer: BusyAnswer | null, when?: (submit: Refusable) => boolean): void;
+  /** Refuses each later submit for which `when` is true, or with the answer that it returns. Null: none. */
+  refuse(answer: BusyAnswer | null, when?: RefusesWhen): void;
   /** Ends every connection, and accepts none until \`comeBack\`. */
   leave(): Promise<void>;
   comeBack(): Promise<void>;
@@ -42,22 +44,23 @@ export interface BusyUpstream {
 export async function startBusyUpstream(target: string): Promise<BusyUpstream> {
   const submits: SeenSubmit[] = [];
   const reads: SeenRead[] = [];
-  let refusal: { answer: BusyAnswer; when: (submit: Refusable) => boolean } | null = null;
+  let refusal: { answer: BusyAnswer; when: RefusesWhen } | null = null;
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse, bytes: Buffer): void => {
     const { method = 'GET', url: path = '/', headers } = incoming;
     const { authorization = '' } = headers;
     const submit = { path, body: bytes.toString('utf8'), authorization };
-    const refused = method === 'POST' && (refusal?.when(submit) ?? false);
-    if (method === 'POST') submits.push({ ...submit, refused });
+    const refuses = method === 'POST' && (refusal?.when(submit) ?? false);
+    const answer = refuses === true ? refusal?.answer : refuses || undefined;
+    if (method === 'POST') submits.push({ ...submit, refused: answer !== undefined });
     else reads.push({ path, authorization });
-    if (refused && refusal) {
-      const { status, headers: own, body } = refusal.answer;
+    if (answer) {
+      const { status, headers: own, body } = answer;
       outgoing.writeHead(status, { 'content-type': 'application/json', ...own }).end(JSON.stringify(body));
       return;
     }
-    const onward = request(`${target}${path}`, { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
+    const onward = request(`${target}${path}`, { method, headers }, (reply) => {
+      outgoing.writeHead(reply.statusCode ?? 502, reply.headers);
+      reply.pipe(outgoing);
     });
     onward.on('error', () => outgoing.destroy());
     onward.end(bytes);
