@@ -18,8 +18,6 @@ export interface IdempotentRequest {
   requestId: string;
   /** Whether the answer has been replayed, and so delivered. */
   replayed: boolean;
-  /** Whether a chat still holds its credits. */
-  running: boolean;
   /** For an ended chat: its charge and its number of calls. */
   credits: number | null;
   attempts: number;
@@ -33,7 +31,6 @@ export async function findIdempotent(
   return database.first<IdempotentRequest>(
     'find-idempotent',
     `select fingerprint, task_id, status, body, request_id, replayed_at is not null as replayed,
-       exists (select from hold h where h.id = i.request_id) as running,
        (select -e.credits from ledger_entry e where e.request_id = i.request_id and e.kind = 'settle') as credits,
        -- A chat whose first call succeeded has no row in attempt.
        greatest(1, (select count(*)::int from attempt a where a.request_id = i.request_id)) as attempts
@@ -70,7 +67,7 @@ export const undeliveredRoute = (keyId: string): string => `undelivered ${keyId}
 
 /**
  * Binds what did not reach its client, so that one repetition of the request takes it over: a task (`takeUndelivered`), or a chat
- * (`claimLostChat`), with its sealed answer as soon as there is one. All processes learn that the key has a lost chat.
+ * (`takeLostChat`), with its sealed answer as soon as there is one. All processes learn that the key has a lost chat.
  */
 export async function keepUndelivered(
   database: Database,
@@ -88,13 +85,16 @@ export async function keepUndelivered(
        insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, body, expires_at)
        values ($1, $2, coalesce($5, $4), $3, $4, $5, $6, clock_timestamp() + make_interval(secs => $7))
        on conflict (project_id, route, key) do update
-         set body = coalesce(excluded.body, idempotency.body), expires_at = excluded.expires_at,
-           -- A repetition that is lost gives the chat back. An answer goes to the repetition that waits for it.
-           replayed_at = case when excluded.body is not null then idempotency.replayed_at end)
-     select pg_notify('tollgate_change', 'api_key') where $5::text is null`,
+         set body = coalesce(excluded.body, idempotency.body), expires_at = excluded.expires_at)
+     -- A process that has heard of a chat of the key looks for all of them.
+     select pg_notify('tollgate_change', 'api_key') where $5::text is null and not exists (
+       select from idempotency i where i.project_id = $1 and i.route = $2 and ${isUntakenChat})`,
     [projectId, undeliveredRoute(keyId), fingerprint, requestId, taskId, answer, keptSeconds],
   );
 }
+
+/** Of a row `i` of `undeliveredRoute`. */
+const isUntakenChat = 'i.task_id is null and i.replayed_at is null and i.expires_at > clock_timestamp()';
 
 /**
  * Takes the oldest task of an equal request that was not delivered, unless it failed or was deleted. Null if there is none. Repetitions that
@@ -115,23 +115,47 @@ export const takeUndelivered = (
     [projectId, undeliveredRoute(keyId), fingerprint],
   );
 
+/** Whether an equal chat that lost its client still runs. */
+export const isLostChatRunning = (
+  database: Database,
+  { projectId, keyId, fingerprint }: UnkeyedRequest,
+): Promise<boolean> =>
+  database.returnsRow(
+    'is-lost-chat-running',
+    `select from idempotency i join hold h on h.id = i.request_id
+     where i.project_id = $1 and i.route = $2 and i.fingerprint = $3 and ${isUntakenChat} and h.expires_at > clock_timestamp()`,
+    [projectId, undeliveredRoute(keyId), fingerprint],
+  );
+
 /**
- * Claims the oldest equal chat that lost its client, if it still runs or was charged: no other repetition gets it. Returns the id of its
- * request, which is its key in `undeliveredRoute`. Null if there is none.
+ * Takes the oldest equal chat that lost its client and was charged: no other repetition gets it until it is given back (`leaveLostChat`).
+ * Returns the id of its request, which is its key in `undeliveredRoute`. Null if there is none.
  */
-export const claimLostChat = (
+export const takeLostChat = (
   database: Database,
   { projectId, keyId, fingerprint }: UnkeyedRequest,
 ): Promise<{ requestId: string } | null> =>
   database.first(
-    'claim-lost-chat',
+    'take-lost-chat',
     `update idempotency set replayed_at = clock_timestamp() where ctid = (
        select i.ctid from idempotency i
-       where i.project_id = $1 and i.route = $2 and i.fingerprint = $3 and i.task_id is null
-         and i.replayed_at is null and i.expires_at > clock_timestamp()
-         and (exists (select from hold h where h.id = i.request_id)
-              or i.body is not null and exists (select from ledger_entry e where e.request_id = i.request_id and e.kind = 'settle'))
+       where i.project_id = $1 and i.route = $2 and i.fingerprint = $3 and ${isUntakenChat} and i.body is not null
+         and exists (select from ledger_entry e where e.request_id = i.request_id and e.kind = 'settle')
+         and not exists (select from ledger_entry e where e.request_id = i.request_id and e.kind = 'adjust')
        order by i.created_at limit 1 for update of i skip locked)
      returning request_id`,
     [projectId, undeliveredRoute(keyId), fingerprint],
+  );
+
+/** Erases a taken answer that was delivered, or gives it to the next repetition. */
+export const leaveLostChat = (
+  database: Database,
+  { projectId, keyId }: Pick<UnkeyedRequest, 'projectId' | 'keyId'>,
+  { requestId, isDelivered }: { requestId: string; isDelivered: boolean },
+): Promise<unknown> =>
+  database.query(
+    'leave-lost-chat',
+    `update idempotency set body = case when not $4 then body end, replayed_at = case when $4 then replayed_at end
+     where project_id = $1 and route = $2 and key = $3`,
+    [projectId, undeliveredRoute(keyId), requestId, isDelivered],
   );

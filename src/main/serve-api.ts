@@ -49,6 +49,7 @@ await ensureDetailPartitions(db).catch((error: unknown) => {
 const details = createDetailRecorder(deps);
 const undelivered = createUndeliveredChats(deps);
 const liveChats = createLiveChats(deps);
+const lostChats = createLostChats(deps);
 /** Chat calls on further channels may be this share of all chats of a minute, so that retries add at most this share to the load. */
 const RETRY_SHARE = 0.2;
 const adminApi = createAdminApi(deps, tracing ? statementTraces(tracing) : undefined);
@@ -60,7 +61,7 @@ const httpDeps = {
   admission: createTaskAdmission(deps),
   storage: createStorageGuard(deps),
   earlyHangUps: createEarlyHangUps(),
-  lostChats: createLostChats(deps),
+  lostChats,
   retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
   undelivered,
   liveChats,
@@ -117,7 +118,10 @@ stopOnSignals(
     httpDeps.taskWaits.stop();
     await server.close({
       drainSeconds: config.http.shutdownDrainSeconds,
-      interrupt: () => liveChats.interrupt(),
+      interrupt: () => {
+        liveChats.interrupt();
+        lostChats.stop();
+      },
     });
     liveChats.close();
     endWatch();

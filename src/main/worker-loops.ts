@@ -8,6 +8,7 @@ import { createProviderJobPoller } from '../services/tasks/attempt/poll-parked-p
 import { processCallbacks } from '../services/callbacks/process-callbacks.ts';
 import { createTaskStarter, resumeSilentTasks } from '../services/tasks/create/start-tasks.ts';
 import { EXPIRED_BATCH_MAX, expireChats } from '../db/chat/chat-ledger.ts';
+import { purgeUndelivered } from '../db/scheduled-jobs/retention.ts';
 import { foldUsage } from '../db/ledger/spend.ts';
 import { foldTraffic } from '../db/operators/overview.ts';
 import type { Deps } from '../deps.ts';
@@ -66,6 +67,7 @@ export function startLoops(deps: Deps, quiet: QuietWatch = createQuietWatch(deps
     ),
     loop(deps, stopping.signal, 'chat expiry', async () => {
       await expireChats(deps.db, EXPIRED_BATCH_MAX);
+      await purgeUndelivered(deps.db, EXPIRED_BATCH_MAX);
       return sweepMs;
     }),
     loop(deps, stopping.signal, 'Temporal', async () => {

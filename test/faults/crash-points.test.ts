@@ -27,7 +27,6 @@ beforeAll(async () => {
       ...quickCallbacks,
       SWEEP_OPEN_SECONDS: '1',
       ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
-      SUBMIT_TIMEOUT_SECONDS: '10',
       CHAT_DEADLINE_SECONDS: '15',
       CHAT_HOLD_EXTRA_SECONDS: '1',
       CHAT_ATTEMPT_LEFT_MIN_SECONDS: '1',

@@ -26,7 +26,7 @@ const chatTokens = 40;
     // The port of the gateway's base URL, on which no API server listens, is that of the proxy.
     gateway = await startGateway({ apis: 0, workers: 2 });
     startServer = async (host) => {
-      const own = { HOST: host, PORT: String(port), ADMIN_PORT: String(adminPort), SHUTDOWN_READY_DELAY_SECONDS: '5' };
+      const own = { HOST: host, PORT: String(port), ADMIN_PORT: String(adminPort), SHUTDOWN_READY_DELAY_SECONDS: '20' };
       return (await gateway.startApi(own)).name;
     };
     startProxy = async () => {

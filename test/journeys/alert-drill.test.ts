@@ -84,6 +84,8 @@ async function openDrill() {
     FILES_S3_ACCESS_KEY_ID: 'none',
     FILES_S3_SECRET_ACCESS_KEY: 'none',
     CREDIT_VALUE_MICRO_USD: '1',
+    // A chat whose settlement fails is answered before its client gives up.
+    CHAT_HOLD_EXTRA_SECONDS: '20',
   });
   const scrape = async (job: Scrape['job'], from: string): Promise<Scrape> => {
     const headers = { authorization: `Bearer ${token}` };

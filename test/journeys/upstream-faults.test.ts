@@ -12,7 +12,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     temporalClient: true,
     env: {
-      SUBMIT_TIMEOUT_SECONDS: '6',
+      SUBMIT_TIMEOUT_SECONDS: '20',
       POLL_MISSING_GRACE_SECONDS: '0',
       POLL_MISSING_LOST_SECONDS: '1',
       VIDEO_DEADLINE_SECONDS: '25',

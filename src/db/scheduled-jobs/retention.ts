@@ -35,6 +35,23 @@ export const purgeIdempotency = (database: Database, limit: number): Promise<num
     [limit],
   );
 
+/**
+ * Deletes expired rows of what did not reach its client, with its answers, of which clients are told that they are kept for ten minutes. Looks
+ * no further back than five minutes, because `purgeIdempotency` deletes the rest.
+ */
+export const purgeUndelivered = (database: Database, limit: number): Promise<number> =>
+  counted(
+    database,
+    'purge-undelivered',
+    `with due as (
+       select ctid from idempotency
+       where expires_at between clock_timestamp() - interval '5 minutes' and clock_timestamp() and route like 'undelivered %'
+       limit $1 for update skip locked
+     ), gone as (delete from idempotency i using due where i.ctid = due.ctid returning 1)
+     select count(*) as n from gone`,
+    [limit],
+  );
+
 /** Deletes the uses of channels that say no more about a channel's health. */
 export const purgeChannelCorroborations = (database: Database, seconds: number, limit: number): Promise<number> =>
   counted(

@@ -10,6 +10,7 @@ import { clampLength } from '../../domain/chat/chat-length.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { fingerprintOf } from '../../platform/json-pieces.ts';
+import { within } from '../../platform/pause.ts';
 import { keyOf, noteModelIn, type AppContext } from '../context.ts';
 import type { ChatAnswer } from '../dialects/chat-answer.ts';
 import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
@@ -20,6 +21,7 @@ import type { GeminiResponse } from '../openapi/schemas/gemini-response.ts';
 import type { OpenaiResponse } from '../openapi/schemas/openai-response.ts';
 import { ignoredFields, readingOf, tellIgnored, withWarning } from '../request/ignored-fields.ts';
 import type { ChatStreamWriter, StreamAbout } from '../dialects/chat-stream-writer.ts';
+import { LARGE_BYTES } from '../response/write-body.ts';
 import { whenGone, whenLost } from '../server/client-gone.ts';
 import type { Framing } from '../server/framing.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
@@ -136,13 +138,14 @@ export async function beginChat(
  * the answer goes to its next equal request.
  */
 export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: ChatDialect): Promise<string> {
-  const body = ctx.request.body ?? {};
   const isUnkeyed = readIdempotencyKey(ctx) === null;
-  const lost = isUnkeyed && deps.lostChats.mayHave(keyOf(ctx)) ? await takeLost(deps, ctx, body) : null;
-  if (lost) return asReplay(ctx, lost);
   const begun = await beginChat(deps, ctx, dialect);
   if ('stored' in begun) return asReplay(ctx, begun.stored);
-  const { input, about } = begun;
+  const body = ctx.request.body ?? {};
+  const lost = isUnkeyed && deps.lostChats.mayHave(keyOf(ctx)) ? await takeLost(deps, ctx, body) : null;
+  if (lost) return asReplay(ctx, lost);
+  const { about } = begun;
+  const input = { ...begun.input, rateCounted: ctx.state.rateCounted === true };
   if (mayTakeLong(input)) letSocketWait(ctx, deps.config.chat);
   const completed = await completeChat(deps, {
     ...input,
@@ -159,7 +162,7 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: 
   return completed.body;
 }
 
-/** What equal requests share. Its request has no body any more once the answer is sent. */
+/** What equal requests share. Their bodies are compared as they were read, which leaves out what has no effect. */
 const unkeyedOf = async (ctx: AppContext, body: JsonObject) => ({
   ...keyOf(ctx),
   fingerprint: await fingerprintOf(ctx.path, body),
@@ -170,28 +173,40 @@ async function takeLost(deps: ChatRouteDeps, ctx: AppContext, body: JsonObject):
   await countRate(deps, ctx);
   letSocketWait(ctx, deps.config.chat);
   const unkeyed = await unkeyedOf(ctx, body);
-  return deps.lostChats.take(unkeyed, (requestId) => {
-    whenLost(ctx, () => deps.lostChats.note(unkeyed, { requestId, answer: null }));
-    return whenGone(ctx);
-  });
+  const taken = await deps.lostChats.take(unkeyed, whenGone(ctx));
+  if (!taken) return null;
+  const { requestId } = taken;
+  const leave = () => void deps.lostChats.leave(unkeyed, { requestId, isDelivered: ctx.res.writableFinished });
+  if (ctx.res.closed) leave();
+  else ctx.res.once('close', leave);
+  return taken;
 }
 
 /** Notes that a chat lost its client as soon as that happens, so that a repetition waits for the answer, and then the answer. */
 function keepIfLost(
   deps: ChatRouteDeps,
   ctx: AppContext,
-  { body, requestId, sealAnswer: seal }: Pick<ChatInput, 'requestId' | 'sealAnswer'> & { body: JsonObject },
+  { body: read, requestId, sealAnswer: seal }: Pick<ChatInput, 'requestId' | 'sealAnswer'> & { body: JsonObject },
 ): NonNullable<ChatInput['keepIfLost']> {
+  let body = read;
+  let unkeyed: ReturnType<typeof unkeyedOf> | undefined;
   let sealed = (): string | null => null;
-  const note = async (): Promise<void> => {
-    await deps.lostChats.note(await unkeyedOf(ctx, body), { requestId, answer: sealed() });
-  };
+  const hashed = () => (unkeyed ??= unkeyedOf(ctx, body));
+  const note = (): Promise<void> =>
+    deps.lostChats.note(keyOf(ctx).keyId, async () => ({ unkeyed: await hashed(), requestId, answer: sealed() }));
   whenLost(ctx, note);
   return async (text, answer) => {
-    sealed = () => seal(text, answer);
-    if (ctx.res.closed) await note();
+    // What cost nothing is asked anew.
+    if (answer.credits > 0) sealed = () => seal(text, answer);
+    if (ctx.res.closed) return void (await within(noteWaitMs, note()));
+    if (text.length < LARGE_BYTES) return;
+    // A slow client must not keep its request in memory while it reads its answer.
+    await hashed();
+    body = {};
   };
 }
+/** A settlement waits no longer for the note. */
+const noteWaitMs = 1_000;
 
 /** Node would close a connection that is silent for three minutes. It sets its limit anew with the next request. */
 function letSocketWait({ req }: AppContext, { deadlineSeconds, streamSeconds }: ChatRouteDeps['config']['chat']): void {

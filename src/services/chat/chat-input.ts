@@ -50,7 +50,7 @@ export interface ChatInput {
   /** Whether the client has left, which only says why a whole answer did not reach it: the chat goes on. */
   hasLeft: () => boolean;
   /** Keeps a whole answer for a repetition if the client has left, before the answer is charged. */
-  keepIfLost?: (body: string, answer: Pick<ChatAnswered, 'leftOut'>) => Promise<void>;
+  keepIfLost?: (body: string, answer: Pick<ChatAnswered, 'leftOut' | 'credits'>) => Promise<void>;
   /** Ends a streamed answer: its client has left, or this process stops. */
   gone?: AbortSignal;
   /** Why `gone` has fired. */

@@ -110,8 +110,10 @@ describe('a Responses request', () => {
       toolCalls,
       thoughts: [{ signature: 'enc' }],
     });
-    const texts = ['Let me see.', 'Looking.'].map((words) => ({ type: 'text', text: words }));
-    expect(turnOf(text('Let me see.'), call, text('Looking.'))).toMatchObject({ content: texts, toolCalls });
+    expect(turnOf(text('Let me see.'), call, text('Looking.'))).toMatchObject({
+      content: 'Let me see.\n\nLooking.',
+      toolCalls,
+    });
     expect(read({ input: ['One.', 'Two.'].map(text) }).messages).toMatchObject([
       { content: 'One.' },
       { content: 'Two.' },

@@ -198,7 +198,7 @@ describe.each(Object.entries(otherModels))('a chat that is streamed from %s and 
 
 describe('a chat of a model that thinks out of sight', () => {
   it('is charged by the counts that come with its end when the client leaves in its middle', async () => {
-    const text = scripted('tokens=300 rate=50 usage=7,5000');
+    const text = scripted('tokens=1000 rate=50 usage=7,5000');
     const left = await send(text, thinkingModel, {
       fields: { max_tokens: 8_000 },
       leaveWhen: (soFar) => soFar.text.split(' ').length >= 10,

@@ -112,8 +112,12 @@ function addThought(turn: AssistantMessage, { summary, content }: ReasoningItem,
 
 const textOf = (parts: readonly { text: string }[]): string => parts.map(({ text }) => text).join('\n\n');
 
-const joined = (before: ChatContent | null, after: ChatContent): ChatContent =>
-  before === null ? after : [...partsOfContent(before), ...partsOfContent(after)];
+function joined(before: ChatContent | null, after: ChatContent): ChatContent {
+  if (before === null) return after;
+  const parts = [...partsOfContent(before), ...partsOfContent(after)];
+  // Some providers take no list in a turn of the model.
+  return parts.every((part) => part.type === 'text') ? textOf(parts) : parts;
+}
 
 /** `at` is the path of the content. */
 const toContent = (content: string | readonly InputPart[], at: string): ChatContent =>

@@ -239,6 +239,7 @@ const configWith = (own: Record<string, string> = {}) =>
     MASTER_KEYS: `m1:${secret.toString('base64')}`,
     POLL_INTERVAL_MIN_MS: '20',
     POLL_INTERVAL_MAX_MS: '50',
+    CANCEL_WAIT_SECONDS: '60',
     ...own,
   });
 const config = configWith();
