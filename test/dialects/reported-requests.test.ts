@@ -65,6 +65,11 @@ const reported: Record<DialectName, Reported[]> = {
       what: 'blank answers and instructions',
       more: saying(['system', '  '], ['user', 'a'], ['assistant', ' '], ['user', 'b']),
     },
+    { what: 'an answer that had no text', more: saying(['user', 'a'], ['assistant', null], ['user', 'b']) },
+    {
+      what: 'an answer of thoughts alone',
+      more: saying(['user', 'a'], ['assistant', [], { reasoning_content: 'Hm.' }], ['user', 'b']),
+    },
     { what: 'a greeting of the assistant', more: saying(['assistant', 'Welcome!'], ['user', 'a']) },
     {
       what: 'a picture in the result of a tool',
@@ -96,6 +101,16 @@ const reported: Record<DialectName, Reported[]> = {
   ],
   responses: [
     { what: 'client_metadata', more: { client_metadata: { a: 'b' } } },
+    {
+      what: 'an answer that had no text',
+      more: {
+        input: [
+          { role: 'user', content: 'a' },
+          { role: 'assistant', content: [] },
+          { role: 'user', content: 'b' },
+        ],
+      },
+    },
     {
       what: 'the tools of Codex',
       more: {
@@ -194,6 +209,7 @@ const reported: Record<DialectName, Reported[]> = {
     },
   ],
   messages: [
+    { what: 'an answer that had no text', more: saying(['user', 'a'], ['assistant', []], ['user', 'b']) },
     { what: 'no edit of the context', more: { context_management: { edits: [] } } },
     {
       what: 'an edit of the context that keeps all',
@@ -307,6 +323,16 @@ const reported: Record<DialectName, Reported[]> = {
     },
   ],
   Gemini: [
+    {
+      what: 'an answer that had no text',
+      more: {
+        contents: [
+          { role: 'user', parts: [{ text: 'a' }] },
+          { role: 'model', parts: [] },
+          { role: 'user', parts: [{ text: 'b' }] },
+        ],
+      },
+    },
     { what: 'text as the modality', more: { generationConfig: { responseModalities: ['TEXT'] } } },
     {
       what: 'words in another case',

@@ -327,6 +327,8 @@ describe('an OpenAI chat request', () => {
       expect(readV1({ max_completion_tokens: length }).maxTokens).toBe(length);
     }
     for (const length of [0, -1, 1.5, '100', 1e300]) expect(() => readV1({ max_tokens: length })).toThrow('max_tokens');
+    const silent = { messages: [...hello, { role: 'assistant', reasoning_content: 'Hm.' }] };
+    expect(readV1(silent).messages[1]).toEqual({ role: 'assistant', content: '', toolCalls: [], reasoning: 'Hm.' });
     expect(readV1({ service_tier: 'flex' })).toEqual(read({ service_tier: 'flex' }));
   });
 

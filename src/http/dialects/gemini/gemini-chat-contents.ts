@@ -47,11 +47,11 @@ const ofOneKind = <Part extends z.ZodType<Kinds>>(part: Part, kinds: string, { m
     context.addIssue({ code: 'custom', message: `must have exactly one of ${kinds}` });
   });
 
-const partsWith = <Part extends z.ZodType>(part: Part, max: number) =>
+const partsWith = <Part extends z.ZodType>(part: Part, { min = 1, max }: { min?: number; max: number }) =>
   aliased({
     // `function` is an older role of answers to function calls.
     role: z.enum(['user', 'model', 'function']).nullish(),
-    parts: arrayOf(part, { min: 1, max }),
+    parts: arrayOf(part, { min, max }),
   });
 const Part = ofOneKind(
   aliased({ ...common, inlineData: InlineData.optional(), functionResponse: PlainAnswer.optional() }),
@@ -69,9 +69,15 @@ const V1Part = ofOneKind(
 );
 type Part = z.output<typeof V1Part>;
 /** The turns of a conversation, which has at most `max` turns of at most as many parts. */
-export const contentsWith = (max: number) => arrayOf(partsWith(Part, max), { min: 1, max });
-/** The same under `/v1`. */
-export const v1ContentsWith = (max: number) => arrayOf(partsWith(V1Part, max), { min: 1, max });
+export const contentsWith = (max: number) => arrayOf(partsWith(Part, { max }), { min: 1, max });
+/** The same under `/v1`, where an answer that had no text comes back as a turn without parts. */
+export const v1ContentsWith = (max: number) => {
+  const turn = partsWith(V1Part, { min: 0, max }).superRefine(({ role, parts }, context) => {
+    if (parts.length > 0 || role === 'model') return;
+    context.addIssue({ code: 'custom', path: ['parts'], message: 'must have a part' });
+  });
+  return arrayOf(turn, { min: 1, max });
+};
 
 /**
  * A call without an id gets one from its position, so that the same conversation has the same ids each time it is sent. An

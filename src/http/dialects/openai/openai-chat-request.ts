@@ -151,6 +151,7 @@ const messagesWith = <
 >(
   call: Call,
   { text, user, assistant, result }: Pick<Contents, 'text'> & { user: User; assistant: Assistant; result: Result },
+  mayBeSilent: boolean,
 ) => ({
   system: z.object({ role: z.literal('system'), content: text, name }),
   developer: z.object({ role: z.literal('developer'), content: text, name }),
@@ -169,25 +170,28 @@ const messagesWith = <
       name,
     })
     .superRefine((message, context) => {
-      const isEmpty =
-        !isNonNull(message.content) && !isNonNull(message.refusal) && (message.tool_calls?.length ?? 0) === 0;
-      if (isEmpty) {
+      if (!mayBeSilent && isSilent(message)) {
         context.addIssue({ code: 'custom', path: ['content'], message: 'is required where there are no tool_calls' });
       }
     }),
   tool: z.object({ role: z.literal('tool'), content: result, tool_call_id: z.string().min(1).max(512) }),
 });
+/** Whether a turn of the model has neither text nor calls. */
+const isSilent = (turn: { content?: unknown; refusal?: unknown; tool_calls?: readonly unknown[] | null | undefined }) =>
+  !isNonNull(turn.content) && !isNonNull(turn.refusal) && (turn.tool_calls?.length ?? 0) === 0;
 const contents = contentsOf(itemsMax);
-const plain = messagesWith(ToolCallIn, { ...contents, result: contents.text });
+const plain = messagesWith(ToolCallIn, { ...contents, result: contents.text }, false);
 const Message = z.discriminatedUnion('role', [plain.system, plain.developer, plain.user, plain.assistant, plain.tool]);
 
 // Agents send the screenshots of their tools as a user does.
-const v1 = messagesWith(V1ToolCallIn, {
+const v1Fields = {
   ...v1Contents,
   user: v1Content,
   // Zed sends an empty list, and go-openai nothing, for what a tool answered without a word.
   result: z.preprocess((value) => (isEmptyList(value) ? '' : (value ?? '')), v1Content),
-});
+};
+// An answer of thoughts alone comes back without a text.
+const v1 = messagesWith(V1ToolCallIn, v1Fields, true);
 /** opencode marks whole messages for the prompt cache. */
 const V1Message = z.discriminatedUnion('role', [
   v1.system.extend({ cache_control: CacheMark }),
@@ -318,7 +322,9 @@ function toMessage(message: z.infer<typeof V1Message>, index: number): ChatMessa
   }
   const named = isNonNull(message.name) && message.name !== '' && { name: message.name };
   if (message.role !== 'assistant') return { role: message.role, content: toMarkedContent(message.content), ...named };
-  const content = isNonNull(message.content) ? toMarkedContent(message.content) : (message.refusal ?? null);
+  const content = isNonNull(message.content)
+    ? toMarkedContent(message.content)
+    : (message.refusal ?? (isSilent(message) ? '' : null));
   return {
     role: 'assistant',
     content,
