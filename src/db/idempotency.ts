@@ -60,25 +60,33 @@ export interface UnkeyedRequest {
 }
 
 /** Longer than the retries of SDKs take, and short enough that a person still means the same request. */
-export const UNDELIVERED_KEPT_SECONDS = 600;
+const undeliveredKeptSeconds = 600;
 
 /** No route of a client's key has such a name. The key is the id of a task or of the request of a chat. */
 export const undeliveredRoute = (keyId: string): string => `undelivered ${keyId}`;
 
+/** What did not reach its client: a task, or a chat with its sealed answer once there is one. */
+interface Undelivered {
+  requestId: string;
+  taskId?: string;
+  answer?: string | null;
+  /** How long a chat without an answer may still run. */
+  runsSecondsMax?: number;
+}
+
+/** Of a row `i` of `undeliveredRoute`: a chat that may be taken over. */
+export const isUntakenChat = 'i.task_id is null and i.replayed_at is null and i.expires_at > clock_timestamp()';
+
 /**
- * Binds what did not reach its client, so that one repetition of the request takes it over: a task (`takeUndelivered`), or a chat
- * (`takeLostChat`), with its sealed answer as soon as there is one. All processes learn that the key has a lost chat.
+ * Binds what did not reach its client for ten minutes, so that one repetition of the request takes it over (`takeUndelivered`,
+ * `takeLostChat`). All processes learn that the key has a lost chat.
  */
 export async function keepUndelivered(
   database: Database,
   { projectId, keyId, fingerprint }: UnkeyedRequest,
-  {
-    requestId,
-    keptSeconds,
-    ...kept
-  }: { requestId: string; keptSeconds: number } & ({ taskId: string } | { answer: string | null }),
+  { requestId, taskId, answer, runsSecondsMax = 0 }: Undelivered,
 ): Promise<void> {
-  const { taskId, answer } = { taskId: null, answer: null, ...kept };
+  const seconds = undeliveredKeptSeconds + runsSecondsMax;
   await database.query(
     'keep-undelivered',
     `with kept as (
@@ -86,15 +94,12 @@ export async function keepUndelivered(
        values ($1, $2, coalesce($5, $4), $3, $4, $5, $6, clock_timestamp() + make_interval(secs => $7))
        on conflict (project_id, route, key) do update
          set body = coalesce(excluded.body, idempotency.body), expires_at = excluded.expires_at)
-     -- A process that has heard of a chat of the key looks for all of them.
+     -- Every process looks for the chats of this key already if it has another one.
      select pg_notify('tollgate_change', 'api_key') where $5::text is null and not exists (
        select from idempotency i where i.project_id = $1 and i.route = $2 and ${isUntakenChat})`,
-    [projectId, undeliveredRoute(keyId), fingerprint, requestId, taskId, answer, keptSeconds],
+    [projectId, undeliveredRoute(keyId), fingerprint, requestId, taskId ?? null, answer ?? null, seconds],
   );
 }
-
-/** Of a row `i` of `undeliveredRoute`. */
-const isUntakenChat = 'i.task_id is null and i.replayed_at is null and i.expires_at > clock_timestamp()';
 
 /**
  * Takes the oldest task of an equal request that was not delivered, unless it failed or was deleted. Null if there is none. Repetitions that

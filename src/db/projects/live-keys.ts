@@ -1,7 +1,7 @@
 import type { AuthenticatedKey } from '../../domain/projects/authenticated-key.ts';
 import type { PlanRule } from '../../domain/plans/plan.ts';
 import type { Database } from '../database.ts';
-import { undeliveredRoute } from '../idempotency.ts';
+import { isUntakenChat, undeliveredRoute } from '../idempotency.ts';
 
 /**
  * The keys behind these digests and the plain ones of imported keys, by the digest in hexadecimal, without those that are revoked, expired or of
@@ -15,10 +15,7 @@ export async function findLiveKeys(
   const rows = await database.query<LiveKey>(
     'find-live-keys',
     `select encode(s.digest, 'hex') as digest, k.id as key_id, k.project_id, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, p.trace_content,
-       exists (
-         select from idempotency i where i.project_id = k.project_id and i.route = $3 || k.id and i.task_id is null and i.replayed_at is null
-           and i.expires_at > clock_timestamp()
-       ) as has_lost_chats,
+       exists (select from idempotency i where i.project_id = k.project_id and i.route = $3 || k.id and ${isUntakenChat}) as has_lost_chats,
        n.id as plan_id, n.name as plan_name, n.revision as plan_revision, n.rules as plan_rules
      from api_key_secret s join api_key k on k.id = s.key_id join project p on p.id = k.project_id
        left join plan n on n.id = p.plan_id

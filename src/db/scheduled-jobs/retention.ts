@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts';
+import { undeliveredRoute } from '../idempotency.ts';
 import type { FileDraft } from '../files/files.ts';
 import { callLong, longTransaction, longValue } from '../long-transaction.ts';
 
@@ -25,28 +26,26 @@ export const purgeChatAttempts = (database: Database, seconds: number, limit: nu
 
 /** Deletes expired idempotency keys. */
 export const purgeIdempotency = (database: Database, limit: number): Promise<number> =>
-  counted(
-    database,
-    'purge-idempotency',
-    `with due as (
-       select ctid from idempotency where expires_at <= clock_timestamp() order by expires_at limit $1 for update skip locked
-     ), gone as (delete from idempotency i using due where i.ctid = due.ctid returning 1)
-     select count(*) as n from gone`,
-    [limit],
-  );
+  purgeKeys(database, 'purge-idempotency', 'expires_at <= clock_timestamp()', limit);
 
 /**
- * Deletes expired rows of what did not reach its client, with its answers, of which clients are told that they are kept for ten minutes. Looks
- * no further back than five minutes, because `purgeIdempotency` deletes the rest.
+ * Deletes expired rows of tasks and chats that no repetition took over, with the answers, which API.md promises to keep for ten minutes only. Looks
+ * five minutes back, so that it reads few rows: `purgeIdempotency` deletes older ones.
  */
 export const purgeUndelivered = (database: Database, limit: number): Promise<number> =>
-  counted(
+  purgeKeys(
     database,
     'purge-undelivered',
+    `expires_at between clock_timestamp() - interval '5 minutes' and clock_timestamp() and route like '${undeliveredRoute('%')}'`,
+    limit,
+  );
+
+const purgeKeys = (database: Database, name: string, where: string, limit: number): Promise<number> =>
+  counted(
+    database,
+    name,
     `with due as (
-       select ctid from idempotency
-       where expires_at between clock_timestamp() - interval '5 minutes' and clock_timestamp() and route like 'undelivered %'
-       limit $1 for update skip locked
+       select ctid from idempotency where ${where} order by expires_at limit $1 for update skip locked
      ), gone as (delete from idempotency i using due where i.ctid = due.ctid returning 1)
      select count(*) as n from gone`,
     [limit],

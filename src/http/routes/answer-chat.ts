@@ -22,7 +22,7 @@ import type { OpenaiResponse } from '../openapi/schemas/openai-response.ts';
 import { ignoredFields, readingOf, tellIgnored, withWarning } from '../request/ignored-fields.ts';
 import type { ChatStreamWriter, StreamAbout } from '../dialects/chat-stream-writer.ts';
 import { LARGE_BYTES } from '../response/write-body.ts';
-import { whenGone, whenLost } from '../server/client-gone.ts';
+import { whenEnded, whenGone, whenLost } from '../server/client-gone.ts';
 import type { Framing } from '../server/framing.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
@@ -67,7 +67,7 @@ type WrittenChat = z.input<
   typeof AnthropicMessage | typeof ChatCompletion | typeof GeminiResponse | typeof OpenaiResponse
 >;
 
-/** A chat that was read, counted and checked, or the stored answer of an earlier request with its Idempotency-Key. */
+/** A chat that was read, counted and checked. */
 export interface BegunChat {
   /** Everything but how its answer is written. */
   input: Omit<ChatInput, 'render'>;
@@ -78,13 +78,14 @@ export interface BegunChat {
 }
 
 /**
- * Order: rate, idempotency look-up, validation; the admission comes later. Without an Idempotency-Key the admission counts the rate in the
- * same call; middleware counts a request that is refused earlier.
+ * Order: rate, idempotency look-up, validation, and without an Idempotency-Key the look-up of a lost chat where `takesLost`; the admission comes
+ * later. Without an Idempotency-Key the admission counts the rate in the same call; middleware counts a request that is refused earlier.
  */
 export async function beginChat(
   deps: ChatRouteDeps,
   ctx: AppContext,
   dialect: ChatDialect,
+  { takesLost = false } = {},
 ): Promise<BegunChat | { stored: StoredAnswer }> {
   const key = keyOf(ctx);
   const body = ctx.request.body ?? {};
@@ -103,6 +104,8 @@ export async function beginChat(
   deps.retryBudget.note();
   const { prepared, clamped } = await prepare(deps, ctx, dialect, body);
   tellClamped(ctx, clamped);
+  const lost = takesLost && !idempotency && deps.lostChats.mayHave(key) ? await takeLost(deps, ctx, body) : null;
+  if (lost) return { stored: lost };
   const { requestId } = ctx.state;
   const { likelyInputTokens, inputTokens } = prepared.hold;
   return {
@@ -138,18 +141,13 @@ export async function beginChat(
  * the answer goes to its next equal request.
  */
 export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: ChatDialect): Promise<string> {
-  const isUnkeyed = readIdempotencyKey(ctx) === null;
-  const begun = await beginChat(deps, ctx, dialect);
+  const begun = await beginChat(deps, ctx, dialect, { takesLost: true });
   if ('stored' in begun) return asReplay(ctx, begun.stored);
-  const body = ctx.request.body ?? {};
-  const lost = isUnkeyed && deps.lostChats.mayHave(keyOf(ctx)) ? await takeLost(deps, ctx, body) : null;
-  if (lost) return asReplay(ctx, lost);
-  const { about } = begun;
-  const input = { ...begun.input, rateCounted: ctx.state.rateCounted === true };
+  const { input, about } = begun;
   if (mayTakeLong(input)) letSocketWait(ctx, deps.config.chat);
   const completed = await completeChat(deps, {
     ...input,
-    ...(isUnkeyed && { keepIfLost: keepIfLost(deps, ctx, { ...input, body }) }),
+    ...(input.idempotency === null && { keepIfLost: keepIfLost(deps, ctx, input) }),
     render: (answer) => ({
       body: JSON.stringify(dialect.write({ ...withWarning(answer, dialect.words), ...about })),
     }),
@@ -175,20 +173,17 @@ async function takeLost(deps: ChatRouteDeps, ctx: AppContext, body: JsonObject):
   const unkeyed = await unkeyedOf(ctx, body);
   const taken = await deps.lostChats.take(unkeyed, whenGone(ctx));
   if (!taken) return null;
-  const { requestId } = taken;
-  const leave = () => void deps.lostChats.leave(unkeyed, { requestId, isDelivered: ctx.res.writableFinished });
-  if (ctx.res.closed) leave();
-  else ctx.res.once('close', leave);
+  whenEnded(ctx, (isDelivered) => deps.lostChats.leave(unkeyed, { requestId: taken.requestId, isDelivered }));
   return taken;
 }
 
-/** Notes that a chat lost its client as soon as that happens, so that a repetition waits for the answer, and then the answer. */
+/** Notes a chat as soon as it has lost its client, so that a repetition waits for it, and later its answer. */
 function keepIfLost(
   deps: ChatRouteDeps,
   ctx: AppContext,
-  { body: read, requestId, sealAnswer: seal }: Pick<ChatInput, 'requestId' | 'sealAnswer'> & { body: JsonObject },
+  { requestId, sealAnswer: seal }: Pick<ChatInput, 'requestId' | 'sealAnswer'>,
 ): NonNullable<ChatInput['keepIfLost']> {
-  let body = read;
+  let body = ctx.request.body ?? {};
   let unkeyed: ReturnType<typeof unkeyedOf> | undefined;
   let sealed = (): string | null => null;
   const hashed = () => (unkeyed ??= unkeyedOf(ctx, body));

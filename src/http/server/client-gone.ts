@@ -1,15 +1,19 @@
 import type { AppContext } from '../context.ts';
 
-/** Calls `onLost` if the client leaves or is cut off before its whole answer was sent. */
-export function whenLost({ res }: Pick<AppContext, 'res'>, onLost: () => unknown): void {
-  if (res.closed) onLost();
-  else res.once('close', () => res.writableFinished || onLost());
+/** Calls `onEnd` when the whole answer was sent, or when the client has left or was cut off before that. */
+export function whenEnded({ res }: Pick<AppContext, 'res'>, onEnd: (isDelivered: boolean) => unknown): void {
+  const end = () => void onEnd(res.writableFinished);
+  if (res.closed) end();
+  else res.once('close', end);
 }
 
+/** Calls `onLost` if the client leaves or is cut off before its whole answer was sent. */
+export const whenLost = (ctx: Pick<AppContext, 'res'>, onLost: () => unknown): void =>
+  whenEnded(ctx, (isDelivered) => isDelivered || onLost());
+
 /** Fires when the client has disconnected, or when its answer has been sent. */
-export function whenGone({ res }: Pick<AppContext, 'res'>): AbortSignal {
+export function whenGone(ctx: Pick<AppContext, 'res'>): AbortSignal {
   const gone = new AbortController();
-  res.once('close', () => gone.abort());
-  if (res.closed) gone.abort();
+  whenEnded(ctx, () => gone.abort());
   return gone.signal;
 }

@@ -27,7 +27,7 @@ async function lost(fingerprint: string, answer: string | null = 'sealed'): Prom
   const admission = anAdmission(book);
   await ledger.admit(admission);
   const { requestId } = admission;
-  await keepUndelivered(db, { ...admission, fingerprint }, { requestId, answer, keptSeconds: 600 });
+  await keepUndelivered(db, { ...admission, fingerprint }, { requestId, answer });
   return admission;
 }
 const equal = (fingerprint: string) => ({ projectId: book.projectId, keyId: book.keyId, fingerprint });

@@ -2702,7 +2702,7 @@ begin
     using unnest(p_request_ids, p_settled, p_answer_statuses, charges) as x (request_id, settled, answer_status, charged)
     where i.request_id = x.request_id and i.request_id = any (p_request_ids)
       and x.charged is not null and (x.settled is null or x.answer_status is null)
-      -- Beside the keys of clients stand the chats without one that lost their client (src/db/idempotency.ts).
+      -- A chat that lost its client stays, for a repetition of its request (src/db/idempotency.ts).
       and i.route not like 'undelivered %';
   end if;
   return query

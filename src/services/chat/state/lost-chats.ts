@@ -5,7 +5,6 @@ import {
   keepUndelivered,
   leaveLostChat,
   takeLostChat,
-  UNDELIVERED_KEPT_SECONDS,
   undeliveredRoute,
   type UnkeyedRequest,
 } from '../../../db/idempotency.ts';
@@ -56,8 +55,8 @@ export function createLostChats({
   const { deadlineSeconds, streamSeconds } = config.chat;
   const write = async ({ unkeyed, requestId, answer }: LostChat): Promise<void> => {
     if (answer === null && isStopping) return;
-    const keptSeconds = UNDELIVERED_KEPT_SECONDS + (answer === null ? deadlineSeconds + streamSeconds : 0);
-    await keepUndelivered(db, unkeyed, { requestId, answer, keptSeconds });
+    const runsSecondsMax = answer === null ? deadlineSeconds + streamSeconds : 0;
+    await keepUndelivered(db, unkeyed, { requestId, answer, runsSecondsMax });
   };
   const leave: LostChats['leave'] = async (unkeyed, taken) => {
     await leaveLostChat(db, unkeyed, taken).catch((error: unknown) =>

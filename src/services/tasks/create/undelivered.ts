@@ -1,4 +1,4 @@
-import { keepUndelivered, UNDELIVERED_KEPT_SECONDS } from '../../../db/idempotency.ts';
+import { keepUndelivered } from '../../../db/idempotency.ts';
 import type { Deps } from '../../../deps.ts';
 import { fingerprintOf } from '../../../platform/json-pieces.ts';
 import type { CreateMediaRequest } from './resolve-create.ts';
@@ -14,7 +14,7 @@ export async function noteUndelivered(
 ): Promise<boolean> {
   const unkeyed = { ...request.key, fingerprint: await fingerprintOf(request.route, request.body) };
   try {
-    await keepUndelivered(db, unkeyed, { taskId, requestId: request.requestId, keptSeconds: UNDELIVERED_KEPT_SECONDS });
+    await keepUndelivered(db, unkeyed, { taskId, requestId: request.requestId });
     return true;
   } catch (error) {
     logger.warn({ err: error, task_id: taskId }, 'an undelivered task could not be noted');
