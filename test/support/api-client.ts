@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { eventually } from './eventually.ts';
 
 export interface Answer {
   status: number;
@@ -59,7 +60,11 @@ export function createApiClient({ baseUrl, sandboxUrl }: { baseUrl: string; sand
     create,
     get,
     async accept(apiKey, route, body, options) {
-      const answer = await create(apiKey, route, body, options);
+      // A machine that stands still refuses a create whose credits are not decided in time, and says that it never runs.
+      const answer = await eventually(async () => {
+        const one = await create(apiKey, route, body, options);
+        return one.status === 503 && one.headers.get('x-tollgate-accepted') === 'no' ? null : one;
+      });
       if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status} ${JSON.stringify(answer.body)}`);
       return answer.taskId;
     },

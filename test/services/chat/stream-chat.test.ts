@@ -16,10 +16,10 @@ let hastyUrl: string;
 let project: TestProject;
 
 beforeAll(async () => {
-  // Seven seconds for streams to finish, and five for those that are interrupted then.
+  // Seven seconds for streams to finish, and five for those that are interrupted then. A stream without a word is 200 after fifteen.
   gateway = await startGateway({ workers: 0, env: { SHUTDOWN_DRAIN_SECONDS: '12' } });
   ({ baseUrl: hastyUrl } = await gateway.startApi({
-    CHAT_SILENCE_SECONDS: '6',
+    CHAT_SILENCE_SECONDS: '12',
     CHAT_DEADLINE_SECONDS: String(deadlineSeconds),
     CHAT_ATTEMPT_LEFT_MIN_SECONDS: '1',
     CHAT_HOLD_EXTRA_SECONDS: '1',
@@ -61,9 +61,9 @@ const leftHit = (text: string) =>
 describe.each(Object.entries(streamedModels))('a chat that is streamed from %s', (_family, model) => {
   const together = sideBySide();
 
-  // Five seconds long: what comes while the gateway stands still becomes one piece.
+  // Ten seconds long: what comes while the gateway stands still becomes one piece.
   together('arrives in pieces and is charged by the usage that its provider reports', async () => {
-    const streamed = await send(scripted('tokens=100 rate=20'), model);
+    const streamed = await send(scripted('tokens=200 rate=20'), model);
     expect(streamed).toMatchObject({ status: 200, finish: 'stop', isDone: true, error: null });
     expect(streamed.headers.get('x-tollgate-stream')).toBe('live');
     expect(streamed.headers.get('x-tollgate-credits')).toBeNull();
@@ -71,7 +71,7 @@ describe.each(Object.entries(streamedModels))('a chat that is streamed from %s',
     expect(streamed.chunks.length).toBeGreaterThan(2);
     expect(await factsOf(streamed)).toMatchObject({
       state: 'settled',
-      outputTokens: 100,
+      outputTokens: 200,
       usageEstimated: false,
       settledAmount: streamed.cost?.credits,
     });
@@ -305,14 +305,14 @@ describe('streamGenerateContent without alt=sse', () => {
   const together = sideBySide();
   for (const model of Object.values(streamedModels)) {
     together(`is a JSON array of ${model} that arrives in pieces`, async () => {
-      const answer = await ask(model, scripted('tokens=100 rate=20'));
+      const answer = await ask(model, scripted('tokens=200 rate=20'));
       expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
       expect(answer.headers.get('x-tollgate-stream')).toBe('live');
       const pieces: string[] = [];
       for await (const piece of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()))
         pieces.push(piece);
       expect(pieces.length).toBeGreaterThan(2);
-      expect(textOf(pieces.join('')).split(' ')).toHaveLength(100);
+      expect(textOf(pieces.join('')).split(' ')).toHaveLength(200);
     });
   }
 

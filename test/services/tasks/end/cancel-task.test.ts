@@ -15,7 +15,7 @@ import { startHoldingUpstream, type HoldingUpstream } from '../holding-upstream.
 let gateway: Gateway;
 let upstream: HoldingUpstream;
 let project: TestProject;
-/** How long a cancel waits for a submit in flight: time enough for a release of the test to reach the worker and the API server. */
+/** How long a cancel waits for a submit in flight that stays unanswered. */
 const cancelWaitSeconds = 6;
 beforeAll(async () => {
   gateway = await startGateway({
@@ -187,8 +187,10 @@ describe('a cancel', () => {
   });
 
   it('waits for the answer of a submit in flight and stops its job', async () => {
+    // Longer than a machine may stand still.
+    const { baseUrl } = await gateway.startApi({ CANCEL_WAIT_SECONDS: '30' });
     const { taskId, mark, answer } = await heldSubmit('a fox [[fail=never]]');
-    const canceling = cancel(taskId);
+    const canceling = cancel(taskId, project.apiKey, baseUrl);
     await eventually(
       async () =>
         (await sql(`select 1 from task where id = $1 and cancel_requested_at is not null`, [taskId])).length > 0,
@@ -359,8 +361,8 @@ async function drawOnly(family: 'fal' | 'replicate'): Promise<void> {
   });
 }
 
-const cancel = (taskId: string, apiKey = project.apiKey): Promise<Answer> =>
-  gateway.create(apiKey, `/api/v1/tasks/${taskId}/cancel`, '');
+const cancel = (taskId: string, apiKey = project.apiKey, baseUrl = gateway.baseUrl): Promise<Answer> =>
+  gateway.create(apiKey, `/api/v1/tasks/${taskId}/cancel`, '', { baseUrl });
 
 function expectCanceled({ status, body }: Answer): void {
   expect({ status, body }).toMatchObject({
