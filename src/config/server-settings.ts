@@ -9,6 +9,7 @@ import {
   integer,
   isIssuer,
   isOrigin,
+  isProgramOrigin,
   isPort,
   keyRing,
   wordList,
@@ -123,10 +124,7 @@ export const serverSettings = {
       z
         .string()
         .default('')
-        .refine(
-          (value) => value === '' || (value !== '*' && isOrigin(value)),
-          'must be an origin such as https://admin.example.com',
-        ),
+        .refine((value) => value === '' || isOrigin(value), 'must be an origin such as https://admin.example.com'),
     ).describe(
       'The origin at which browsers open the console, to which an identity provider returns them; empty: `http://` with the address and the port on which the admin API listens.',
     ),
@@ -135,9 +133,12 @@ export const serverSettings = {
     ),
     corsOrigins: setting(
       'CORS_ORIGINS',
-      wordList.refine((origins) => origins.every(isOrigin), 'must be origins such as https://app.example.com, or *'),
+      wordList.refine(
+        (origins) => origins.every((origin) => origin === '*' || isOrigin(origin) || isProgramOrigin(origin)),
+        'must be origins such as https://app.example.com or app://obsidian.md, or *',
+      ),
     ).describe(
-      'Origins whose scripts may call the client routes from a browser, separated by commas; `*`: any. A key in a page is a key that its visitors can read.',
+      'Origins whose scripts may call the client routes from a browser, separated by commas, such as `https://app.example.com` or `app://obsidian.md`; `*`: any. A key in a page is a key that its visitors can read.',
     ),
     trustProxy: setting('TRUST_PROXY', trustedProxies).describe(
       'The proxies whose `X-Forwarded-For` counts, as CIDRs separated by commas: the client is the rightmost address outside them. `true`: every peer is a proxy, and the client is the last address.',

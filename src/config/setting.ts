@@ -99,8 +99,15 @@ export const urlOfScheme = (...schemes: string[]) =>
 export const databaseUrl = urlOfScheme('postgresql', 'postgres');
 export const httpUrl = (name: string) => setting(name, urlOfScheme('http', 'https').default(''));
 
-/** `*`, or an origin exactly as browsers send it: scheme and host, no path. */
-export const isOrigin = (value: string): boolean => value === '*' || URL.parse(value)?.origin === value;
+/** An origin exactly as browsers send it: scheme and host, no path. */
+export const isOrigin = (value: string): boolean => URL.parse(value)?.origin === value;
+
+/** The same of a page within a program, which has a scheme of its own: `app://obsidian.md`, `chrome-extension://…`. */
+export function isProgramOrigin(value: string): boolean {
+  const url = URL.parse(value);
+  // `URL` calls the origin of such a scheme `null`.
+  return url?.origin === 'null' && url.host !== '' && `${url.protocol}//${url.host}` === value;
+}
 
 /** Empty, or the address of an identity provider (OpenID Connect Core 1.0 §2, `iss`). Plain http is for tests on this machine. */
 export function isIssuer(value: string): boolean {

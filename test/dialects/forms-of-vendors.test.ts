@@ -62,7 +62,7 @@ describe('a chat completion', () => {
 
   it.each(familyNames)('has each count of OpenAI’s, whole and streamed: %s', async (family) => {
     const counts = {
-      prompt_tokens_details: { cached_tokens: expect.any(Number), audio_tokens: 0 },
+      prompt_tokens_details: { cached_tokens: expect.any(Number), cache_write_tokens: 0, audio_tokens: 0 },
       completion_tokens_details: {
         reasoning_tokens: expect.any(Number),
         audio_tokens: 0,

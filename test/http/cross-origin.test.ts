@@ -59,6 +59,14 @@ describe('calls from a browser', () => {
     expect(answer.headers.get('vary')).toContain('Origin');
   });
 
+  it('are allowed to the page of a program, whose scheme is its own', async () => {
+    const program = 'app://notes.example';
+    await start(`${origin},${program},chrome-extension://abcdefgh`);
+    const response = await preflight('/things/1', { origin: program });
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([204, program]);
+    expect(corsHeaders(await preflight('/things/1', { origin: 'app://other.example' }))).toEqual([]);
+  });
+
   it('can read refusals, so that a page can say what is wrong', async () => {
     await start(origin);
     const answer = await call('/things/1');
@@ -85,13 +93,17 @@ describe('calls from a browser', () => {
     expect(corsHeaders(await call(path))).toEqual([]);
   });
 
-  it.each(['https://app.example/', 'app.example', 'https://app.example/path', 'null'])(
-    'need origins as browsers send them, not %s',
-    async (origins) => {
-      await expect(startFrame({ routes, settings: { CORS_ORIGINS: origins } })).rejects.toThrow('CORS_ORIGINS');
-      await start();
-    },
-  );
+  it.each([
+    'https://app.example/',
+    'app.example',
+    'https://app.example/path',
+    'null',
+    'app://notes.example/',
+    'file://',
+  ])('need origins as browsers send them, not %s', async (origins) => {
+    await expect(startFrame({ routes, settings: { CORS_ORIGINS: origins } })).rejects.toThrow('CORS_ORIGINS');
+    await start();
+  });
 });
 
 describe('a route whose URL is the permission', () => {

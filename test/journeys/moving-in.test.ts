@@ -85,10 +85,25 @@ describe('after the import of new-api, by the steps of docs/MIGRATING.md', () =>
         data: { object: 'token_usage', name: 'web', unlimited_quota: true },
       });
     expect(await read('/key/info')).toMatchObject({ info: { key_alias: 'web', max_budget: null } });
+    const capable = { supports_vision: true, supports_function_calling: true, supports_reasoning: true };
+    const listing = (about: object) => ({
+      data: expect.arrayContaining([
+        expect.objectContaining({ model_name: 'gpt-5-mini', model_info: expect.objectContaining(about) }),
+      ]),
+    });
+    // The plan of the import has no price of its own for cached input.
     for (const path of ['/model/info', '/v1/model/info'])
-      expect(await read(path)).toMatchObject({
-        data: expect.arrayContaining([expect.objectContaining({ model_name: 'gpt-5-mini' })]),
-      });
+      expect(await read(path)).toMatchObject(listing({ ...capable, supports_prompt_caching: false }));
+    const rules = join(folder, 'rules.json');
+    const prices = { credits_per_1k_cached_input_tokens: 1 };
+    writeFileSync(rules, JSON.stringify([{ models: 'gpt-5-mini', prices }]));
+    await done('plans', 'create', '--name', 'cached', '--rules', rules);
+    const { apiKey, projectId } = await gateway.project();
+    await done('projects', 'set', projectId, '--plan', 'cached');
+    const listed = await call('/model/info', { authorization: `Bearer ${apiKey}` });
+    expect(await listed.json()).toMatchObject(
+      listing({ ...capable, supports_prompt_caching: true, cache_read_input_token_cost: expect.any(Number) }),
+    );
   });
 
   it('headers of clients of LiteLLM are ignored and named', async () => {

@@ -8,6 +8,13 @@ export const MaxTokens = z.int().min(16).max(8_192);
 export const Temperature = z.number().min(0).max(2);
 /** `max_tokens` under `/v1`. More than the model writes is clamped (rules "Chat"). */
 export const V1MaxTokens = z.int().min(1);
+/** `top_k` under `/v1`. 0 (SillyTavern) and -1 (vLLM's word) ask for none. */
+export const V1TopK = z
+  .int()
+  .min(-1)
+  .max(1_000)
+  .transform((count) => (count > 0 ? count : undefined))
+  .nullish();
 /** The most messages of a request, and parts of a message, on the routes of the specification. */
 export const itemsMax = 1_000;
 /** The same under `/v1`: as many as the objects of all lists together (`createJsonCounter`). */

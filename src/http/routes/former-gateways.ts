@@ -130,6 +130,12 @@ const ModelInfos = z.object({
         max_output_tokens: z.int().nullable(),
         input_cost_per_token: z.number().nullable(),
         output_cost_per_token: z.number().nullable(),
+        cache_read_input_token_cost: z.number().nullable(),
+        cache_creation_input_token_cost: z.number().nullable(),
+        supports_function_calling: z.boolean(),
+        supports_vision: z.boolean(),
+        supports_prompt_caching: z.boolean(),
+        supports_reasoning: z.boolean(),
       }),
     }),
   ),
@@ -200,7 +206,10 @@ function modelInfo(
   creditUsd: number,
 ): z.input<typeof ModelInfos>['data'][number] {
   const isChat = model.type === 'chat';
-  const perToken = (creditsPer1k: number): number | null => (isChat ? (creditsPer1k * creditUsd) / 1_000 : null);
+  const perToken = (creditsPer1k: number | undefined): number | null =>
+    isChat && creditsPer1k !== undefined ? (creditsPer1k * creditUsd) / 1_000 : null;
+  const { pricing } = model;
+  const cached = pricing.credits_per_1k_cached_input_tokens;
   return {
     model_name: name,
     litellm_params: { model: name },
@@ -210,8 +219,15 @@ function modelInfo(
       mode: isChat ? 'chat' : `${model.type}_generation`,
       max_input_tokens: hidden.context_tokens,
       max_output_tokens: hidden.max_output_tokens ?? null,
-      input_cost_per_token: perToken(model.pricing.credits_per_1k_input_tokens),
-      output_cost_per_token: perToken(model.pricing.credits_per_1k_output_tokens),
+      input_cost_per_token: perToken(pricing.credits_per_1k_input_tokens),
+      output_cost_per_token: perToken(pricing.credits_per_1k_output_tokens),
+      cache_read_input_token_cost: perToken(cached),
+      cache_creation_input_token_cost: perToken(pricing.credits_per_1k_cache_write_tokens),
+      supports_function_calling: isChat,
+      supports_vision: isChat && model.parameters.image === true,
+      // Roo Code and Cline mark what a provider may keep in its cache only for such models.
+      supports_prompt_caching: isChat && cached !== undefined,
+      supports_reasoning: model.capability.split(',').includes('reasoning'),
     },
   };
 }

@@ -1,3 +1,4 @@
+import { withLists } from '../dialects/gemini/gemini-fields.ts';
 import {
   inPredictWords,
   PredictBody,
@@ -38,7 +39,7 @@ export const predictRoute = (answerPictures: AnswerPictures, { prefix, isV1 }: G
     ...waitsForPictures(Predictions, isV1 ? ignored : {}),
     async handler(ctx, query) {
       geminiFormatOf(query);
-      const body = ctx.request.body ?? {};
+      const body = isV1 ? withLists(ctx.request.body ?? {}) : (ctx.request.body ?? {});
       const request = readPredict(body, isV1 ? readingOf(ctx) : strictly);
       const text = await answerPictures(ctx, {
         dialect: 'gemini',

@@ -372,7 +372,7 @@ describe('the chat completion object', () => {
         prompt_tokens: 12,
         completion_tokens: 5,
         total_tokens: 17,
-        prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+        prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0, audio_tokens: 0 },
         completion_tokens_details: {
           reasoning_tokens: 0,
           audio_tokens: 0,

@@ -38,7 +38,7 @@ const refused: readonly Refused[] = [
     ['max_output_tokens', '"x"', 'number'],
   ],
   ['POST /v1/messages', { model: chat, messages: hello }, ['max_tokens', 'required']],
-  ['POST /v1/messages', { model: chat, messages: hello, max_tokens: 9, top_k: 0 }, ['top_k', '0', '>=1']],
+  ['POST /v1/messages', { model: chat, messages: hello, max_tokens: 9, top_k: -2 }, ['top_k', '-2', '>=-1']],
   [
     'POST /v1/messages',
     { model: chat, messages: hello, max_tokens: 9 },

@@ -3,7 +3,7 @@ import { isDataUri } from '../../../domain/chat/chat.ts';
 import { anyJson, chosenBy, arrayOf, typeIn } from '../../request/validate.ts';
 import type { FieldRules } from '../../request/unknown-fields.ts';
 import { Base64 } from '../base64.ts';
-import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens } from '../chat-fields.ts';
+import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens, V1TopK } from '../chat-fields.ts';
 import { optionalFields } from '../optional-fields.ts';
 
 /**
@@ -231,6 +231,7 @@ export const MessagesBody = z.strictObject({
   temperature: z.number().min(0).max(1).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   ...optionalFields('anthropic'),
+  top_k: V1TopK,
   metadata: z.strictObject({ user_id: z.string().max(512).nullish() }).nullish(),
   service_tier: z.enum(['auto', 'standard_only']).nullish(),
   stream: z.boolean().nullish(),

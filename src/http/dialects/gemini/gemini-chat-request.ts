@@ -28,6 +28,7 @@ import {
   withoutHarmless,
   type HarmlessValues,
   V1Stops,
+  V1TopK,
 } from '../chat-fields.ts';
 import { contentsWith, messagesOfContents, v1ContentsWith } from './gemini-chat-contents.ts';
 import { aliased, withLists, wordOf } from './gemini-fields.ts';
@@ -195,6 +196,7 @@ type GenerationConfig = z.output<typeof GenerationConfig>;
 const V1GenerationConfig = aliased({
   ...settings,
   maxOutputTokens: V1MaxTokens.nullish(),
+  topK: V1TopK,
   stopSequences: V1Stops.nullish(),
   // An answer of text is what there is here.
   responseModalities: z

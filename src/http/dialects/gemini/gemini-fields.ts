@@ -23,7 +23,7 @@ export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) => {
   }, object);
 };
 
-/** The lists of a request, and what each has: objects, with the lists in them, or texts. */
+/** The lists of requests, and what each has: objects, with the lists in them, or texts. */
 const lists = listFieldsOf({
   contents: [{ parts: [{ functionResponse: { parts: [{}] } }] }],
   systemInstruction: { parts: [{}] },
@@ -31,6 +31,7 @@ const lists = listFieldsOf({
   tools: [{ functionDeclarations: [{}] }],
   toolConfig: { functionCallingConfig: { allowedFunctionNames: [''] } },
   safetySettings: [{}],
+  instances: [{}],
 });
 
 /** A field, the type of its items if it is a list, and the fields of those or of itself. */

@@ -38,11 +38,7 @@ const predictRules: FieldRules = {
       ['image', 'mask', 'referenceImages', 'reference_images'],
       'send pictures to generateContent.',
     ),
-    ...besides(
-      'parameters',
-      ['guidanceScale', 'guidance_scale', 'outputOptions', 'output_options'],
-      'a model has one, so leave it out.',
-    ),
+    ...besides('parameters', ['guidanceScale', 'guidance_scale'], 'a model has one, so leave it out.'),
   },
 };
 
@@ -57,6 +53,8 @@ export const PredictBody = aliased({
     seed: z.int().nullish(),
     // A picture that a filter removed is an error here, with its reason.
     includeRaiReason: z.boolean().nullish(),
+    // Open WebUI asks for the form that pictures have unless a provider has another one, which the answer names.
+    outputOptions: aliased({ mimeType: z.literal('image/png').nullish() }).nullish(),
     includeSafetyAttributes: z.literal(false).nullish(),
     language: z.literal('auto').nullish(),
   }).nullish(),

@@ -56,13 +56,13 @@ export function openaiCompletion(
 /** The `usage` object of a completion and of the last chunk of a stream. */
 export function openaiUsage(answer: AnswerUsage): Completion['usage'] {
   const { usage } = answer;
-  const { cached, reasoning } = answerTokenParts(answer);
+  const { cached, cacheWrite, reasoning } = answerTokenParts(answer);
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
     // Typed clients demand each count of OpenAI's.
-    prompt_tokens_details: { cached_tokens: cached, audio_tokens: 0 },
+    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite, audio_tokens: 0 },
     completion_tokens_details: {
       reasoning_tokens: reasoning,
       audio_tokens: 0,

@@ -26,6 +26,7 @@ import {
   v1ToolsMax,
   V1MaxTokens,
   V1Stops,
+  V1TopK,
   V1User,
   withoutHarmless,
   type HarmlessValues,
@@ -247,7 +248,9 @@ export const v1OpenaiChatFields = {
   tools: z.array(V1ChatTool).max(v1ToolsMax).nullish(),
   tool_choice: V1ToolChoice.nullish(),
   max_tokens: V1MaxTokens.nullish(),
-  max_completion_tokens: V1MaxTokens.nullish(),
+  // Roo Code sends -1 where the user sets no limit.
+  max_completion_tokens: z.preprocess((value) => (value === -1 ? null : value), V1MaxTokens.nullish()),
+  top_k: V1TopK,
   // OpenAI's later name of `user`.
   safety_identifier: V1User.nullish(),
   user: V1User.nullish(),

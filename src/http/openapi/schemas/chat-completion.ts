@@ -49,7 +49,7 @@ export const ChatCompletion = z
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
       total_tokens: z.int(),
-      prompt_tokens_details: z.object({ cached_tokens: z.int(), audio_tokens: noTokens }),
+      prompt_tokens_details: z.object({ cached_tokens: z.int(), cache_write_tokens: z.int(), audio_tokens: noTokens }),
       completion_tokens_details: z.object({
         reasoning_tokens: z.int(),
         audio_tokens: noTokens,
