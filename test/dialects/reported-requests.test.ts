@@ -88,7 +88,7 @@ const reported: Record<DialectName, Reported[]> = {
       ignored: 'messages.1.annotations',
     },
     { what: 'a user of 600 characters', more: { user: 'u'.repeat(600) } },
-    { what: 'lengths and choices without a limit', more: { max_completion_tokens: -1, top_k: -1 } },
+    { what: 'a length and a top_k of -1', more: { max_completion_tokens: -1, top_k: -1 } },
     {
       what: 'five stop sequences',
       more: { stop: ['1', '2', '3', '4', '5'] },
@@ -222,7 +222,7 @@ const reported: Record<DialectName, Reported[]> = {
       ignored: 'context_management',
       own: 'Anthropic',
     },
-    { what: 'a choice without a limit', more: { top_k: 0 } },
+    { what: 'a top_k of 0', more: { top_k: 0 } },
     {
       what: 'a compaction',
       more: { context_management: { edits: [{ type: 'compact_20260112' }] } },
@@ -336,7 +336,7 @@ const reported: Record<DialectName, Reported[]> = {
       },
     },
     { what: 'text as the modality', more: { generationConfig: { responseModalities: ['TEXT'] } } },
-    { what: 'a choice without a limit', more: { generationConfig: { topK: 0 } } },
+    { what: 'a topK of 0', more: { generationConfig: { topK: 0 } } },
     {
       what: 'words in another case',
       more: {

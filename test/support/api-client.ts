@@ -61,10 +61,13 @@ export function createApiClient({ baseUrl, sandboxUrl }: { baseUrl: string; sand
     get,
     async accept(apiKey, route, body, options) {
       // A machine that stands still refuses a create whose credits are not decided in time, and says that it never runs.
-      const answer = await eventually(async () => {
-        const one = await create(apiKey, route, body, options);
-        return one.status === 503 && one.headers.get('x-tollgate-accepted') === 'no' ? null : one;
-      });
+      const answer = await eventually(
+        async () => {
+          const one = await create(apiKey, route, body, options);
+          return one.status === 503 && one.headers.get('x-tollgate-accepted') === 'no' ? null : one;
+        },
+        { what: 'a create that is not refused with 503' },
+      );
       if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status} ${JSON.stringify(answer.body)}`);
       return answer.taskId;
     },

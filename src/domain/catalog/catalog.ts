@@ -267,6 +267,10 @@ export type ModelPrivate = z.output<typeof Private>;
 /** A public catalog entry, exactly in the shape of the specification (§2.1–2.3). */
 export type Model = Omit<z.output<typeof CatalogFileEntry>, 'private'>;
 
+/** Whether a model can do this. Its `capability` has words separated by commas. */
+export const hasCapability = ({ capability }: Pick<Model, 'capability'>, word: string): boolean =>
+  capability.split(',').includes(word);
+
 export interface CatalogEntry {
   model: Model;
   private: ModelPrivate;

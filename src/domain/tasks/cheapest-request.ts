@@ -1,4 +1,4 @@
-import type { CatalogEntry, UpstreamMapping } from '../catalog/catalog.ts';
+import { hasCapability, type CatalogEntry, type UpstreamMapping } from '../catalog/catalog.ts';
 import type { ChatRequest } from '../chat/chat.ts';
 import { chatHold } from '../chat/chat-hold.ts';
 import type { JsonObject } from '../json.ts';
@@ -38,8 +38,8 @@ function cheapestChat(entry: CatalogEntry, mapping: UpstreamMapping): CheapestRe
 const prompt = 'A red circle on a white background.';
 
 function cheapestMedia(entry: CatalogEntry, mapping: UpstreamMapping): CheapestRequest {
-  const { parameters, capability } = entry.model;
-  if (parameters.video_url === true && !capability.split(',').includes('text-to-video')) {
+  const { parameters } = entry.model;
+  if (parameters.video_url === true && !hasCapability(entry.model, 'text-to-video')) {
     return { kind: 'none', why: 'the model needs a clip as its input' };
   }
   const combinations = offeredCombinations(entry, mapping, pricedKeys(entry, mapping)) ?? [];

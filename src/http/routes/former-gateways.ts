@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import type { Deps } from '../../deps.ts';
-import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { hasCapability, type CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { isOffered } from '../../domain/catalog/model-list.ts';
 import { isAllowed, allNamesOf } from '../../domain/catalog/model-names.ts';
 import { creditValueOf } from '../../services/ledger/credit-value.ts';
@@ -225,9 +225,9 @@ function modelInfo(
       cache_creation_input_token_cost: perToken(pricing.credits_per_1k_cache_write_tokens),
       supports_function_calling: isChat,
       supports_vision: isChat && model.parameters.image === true,
-      // Roo Code and Cline mark what a provider may keep in its cache only for such models.
+      // Without it Roo Code and Cline do not mark what a provider may cache.
       supports_prompt_caching: isChat && cached !== undefined,
-      supports_reasoning: model.capability.split(',').includes('reasoning'),
+      supports_reasoning: hasCapability(model, 'reasoning'),
     },
   };
 }

@@ -1,4 +1,3 @@
-import { withLists } from '../dialects/gemini/gemini-fields.ts';
 import {
   inPredictWords,
   PredictBody,
@@ -7,15 +6,14 @@ import {
   readPredict,
   toCorePredict,
 } from '../dialects/gemini/gemini-predict.ts';
-import { strictly } from '../dialects/reading.ts';
 import { exampleWith, firstOf } from '../openapi/model-examples.ts';
 import { Predictions } from '../openapi/schemas/gemini-response.ts';
-import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
+import { ignoredFields, tellIgnored } from '../request/ignored-fields.ts';
 import { sendJsonText } from '../request/json-text.ts';
 import { endpoint, type Route } from '../route.ts';
 import { idempotencyKey, ignored, modelInPath, waitsForPictures } from './common-descriptions.ts';
 import { mediaScope, postJsonRow, postPartsRow } from './common-rows.ts';
-import { geminiFormatOf, formatQuery, jsonFormats, type GeminiMount } from './gemini.ts';
+import { geminiFormatOf, formatQuery, jsonFormats, pictureBodyOf, type GeminiMount } from './gemini.ts';
 import type { AnswerPictures } from './picture-answers.ts';
 
 /**
@@ -39,8 +37,8 @@ export const predictRoute = (answerPictures: AnswerPictures, { prefix, isV1 }: G
     ...waitsForPictures(Predictions, isV1 ? ignored : {}),
     async handler(ctx, query) {
       geminiFormatOf(query);
-      const body = isV1 ? withLists(ctx.request.body ?? {}) : (ctx.request.body ?? {});
-      const request = readPredict(body, isV1 ? readingOf(ctx) : strictly);
+      const { body, reading } = pictureBodyOf(ctx, isV1);
+      const request = readPredict(body, reading);
       const text = await answerPictures(ctx, {
         dialect: 'gemini',
         // The scope of an Idempotency-Key.

@@ -201,9 +201,15 @@ const chatDialect = (model: string, { isV1 }: GeminiMount): ChatDialect => ({
   stream: (about) => geminiStream({ ...about, includeUsage: true }),
 });
 
+/** The body of a request for pictures, and how to read it. The routes of the specification take neither a value for a list nor unknown fields. */
+export function pictureBodyOf(ctx: AppContext, isV1: boolean) {
+  const { body = {} } = ctx.request;
+  return isV1 ? { body: withLists(body), reading: readingOf(ctx) } : { body, reading: strictly };
+}
+
 async function answerImage(ctx: AppContext, model: string, { isV1, answerPictures }: Mounted): Promise<string> {
-  const body = isV1 ? withLists(ctx.request.body ?? {}) : (ctx.request.body ?? {});
-  const request = readGeminiImage(body, isV1 ? readingOf(ctx) : strictly);
+  const { body, reading } = pictureBodyOf(ctx, isV1);
+  const request = readGeminiImage(body, reading);
   const text = await answerPictures(ctx, {
     dialect: 'gemini',
     route: keyScopeOf(isV1),

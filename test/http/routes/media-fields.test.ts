@@ -171,20 +171,20 @@ describe('an unknown field of a client of Google', () => {
     expect([status, ignored]).toEqual([200, 'parameters.personGeneration, parameters.seed']);
   });
 
-  it('of pictures by predict may ask for PNG, and the only instance may stand alone', async () => {
-    const body = {
-      instances: { prompt: 'a fox' },
-      parameters: { sampleCount: 1, outputOptions: { mimeType: 'image/png' } },
-    };
-    const path = '/models/aurora-image-1:predict';
-    const { status, ignored } = await send(`/v1beta${path}`, body);
-    expect([status, ignored]).toEqual([200, null]);
-    const jpeg = { ...body, parameters: { outputOptions: { mimeType: 'image/jpeg' } } };
-    expect((await send(`/v1beta${path}`, jpeg)).error?.message).toContain('parameters.outputOptions.mimeType');
-    expect((await send(`/api/v1beta${path}`, body)).status).toBe(400);
-  });
-
   it('is refused on the routes of the specification', async () => {
     expect((await send('/api/v1beta/models/aurora-image-1:generateContent', image)).status).toBe(400);
   });
+});
+
+it('predict takes one instance without a list, and PNG as the format of pictures', async () => {
+  const body = {
+    instances: { prompt: 'a fox' },
+    parameters: { sampleCount: 1, outputOptions: { mimeType: 'image/png' } },
+  };
+  const path = '/models/aurora-image-1:predict';
+  const { status, ignored } = await send(`/v1beta${path}`, body);
+  expect([status, ignored]).toEqual([200, null]);
+  const jpeg = { ...body, parameters: { outputOptions: { mimeType: 'image/jpeg' } } };
+  expect((await send(`/v1beta${path}`, jpeg)).error?.message).toContain('parameters.outputOptions.mimeType');
+  expect((await send(`/api/v1beta${path}`, body)).status).toBe(400);
 });

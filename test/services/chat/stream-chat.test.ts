@@ -16,7 +16,8 @@ let hastyUrl: string;
 let project: TestProject;
 
 beforeAll(async () => {
-  // Seven seconds for streams to finish, and five for those that are interrupted then. A stream without a word is 200 after fifteen.
+  // Seven seconds for streams to finish, and five for those that are interrupted then. After fifteen seconds the gateway would have begun an answer
+  // with 200 to the client that waits for the first piece.
   gateway = await startGateway({ workers: 0, env: { SHUTDOWN_DRAIN_SECONDS: '12' } });
   ({ baseUrl: hastyUrl } = await gateway.startApi({
     CHAT_SILENCE_SECONDS: '12',

@@ -53,7 +53,7 @@ export const PredictBody = aliased({
     seed: z.int().nullish(),
     // A picture that a filter removed is an error here, with its reason.
     includeRaiReason: z.boolean().nullish(),
-    // Open WebUI asks for the form that pictures have unless a provider has another one, which the answer names.
+    // Open WebUI asks for PNG. A provider may make another format, which the answer names.
     outputOptions: aliased({ mimeType: z.literal('image/png').nullish() }).nullish(),
     includeSafetyAttributes: z.literal(false).nullish(),
     language: z.literal('auto').nullish(),

@@ -23,7 +23,7 @@ const ToolCallSchema: z.ZodType<
 
 const absentBefore = 'Absent from a replay of what a release before 0.3.0 stored.';
 const noTokens = z.literal(0).optional().describe(absentBefore);
-const written = z.int().optional().describe(absentBefore);
+const writes = z.int().optional().describe(absentBefore);
 
 /** A whole answer of `POST /api/v1/chat/completions`. */
 export const ChatCompletion = z
@@ -51,7 +51,7 @@ export const ChatCompletion = z
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
       total_tokens: z.int(),
-      prompt_tokens_details: z.object({ cached_tokens: z.int(), cache_write_tokens: written, audio_tokens: noTokens }),
+      prompt_tokens_details: z.object({ cached_tokens: z.int(), cache_write_tokens: writes, audio_tokens: noTokens }),
       completion_tokens_details: z.object({
         reasoning_tokens: z.int(),
         audio_tokens: noTokens,

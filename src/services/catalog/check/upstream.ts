@@ -1,5 +1,5 @@
 import { adapterFamilies, chatVendors, documentFamilies, passingFamilies } from '../../../adapters/registry.ts';
-import { valuesMax, type CatalogEntry, type UpstreamMapping } from '../../../domain/catalog/catalog.ts';
+import { hasCapability, valuesMax, type CatalogEntry, type UpstreamMapping } from '../../../domain/catalog/catalog.ts';
 import { unsentMembers, vendorFields } from '../../../domain/chat/chat.ts';
 import {
   combinationsMax,
@@ -82,8 +82,7 @@ function checkTakesDocuments(
   const path = `private.upstream.${family}.documents`;
   if (model.type !== 'chat') problem(path, 'belongs to chat models');
   if (!documentFamilies.includes(family)) problem(path, 'this family sends no documents');
-  if (!model.capability.split(',').includes('documents'))
-    warn(path, 'the capability of the model does not list documents');
+  if (!hasCapability(model, 'documents')) warn(path, 'the capability of the model does not list documents');
 }
 
 /** A value that no family can make would be accepted from clients and then fail. */
