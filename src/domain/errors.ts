@@ -27,8 +27,12 @@ export const errorTable = {
   invalid_value: invalid('A field has a value that is not accepted.'),
   missing_parameter: invalid('A required field is missing.'),
   unsupported_parameter: invalid('This field is not supported here.'),
+  previous_response_not_found: invalid('Responses are not stored here.'),
   model_type_mismatch: invalid('This model cannot be used on this route.'),
-  context_length_exceeded: invalid("The messages are longer than the model's context."),
+  // Agents shorten the conversation where they find words of OpenAI's or Anthropic's in the message.
+  context_length_exceeded: invalid(
+    "The prompt is too long: it exceeds the context window. This model's maximum context length is smaller than the prompt.",
+  ),
   invalid_image: invalid('The image could not be decoded.'),
   invalid_multipart: invalid('The multipart body is malformed.'),
   invalid_url: invalid('The URL is not accepted.'),

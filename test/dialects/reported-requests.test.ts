@@ -41,6 +41,22 @@ const reported: Record<DialectName, Reported[]> = {
   'chat completions': [
     { what: 'a custom tool', more: { tools: [{ type: 'custom', custom: { name: 'apply_patch', description: 'd' } }] } },
     {
+      what: "the input of Cursor's agent, and its tools",
+      more: {
+        messages: [],
+        input: [
+          { role: 'user', content: [{ type: 'input_text', text: 'hello' }] },
+          { type: 'function_call', call_id: 'c1', name: 'ApplyPatch', arguments: '*** Begin Patch' },
+          { type: 'function_call_output', call_id: 'c1', output: 'done' },
+        ],
+        tools: [{ type: 'custom', name: 'ApplyPatch' }],
+      },
+    },
+    {
+      what: 'flat tools, as Cursor sends them beside messages',
+      more: { tools: [{ type: 'function', name: 'look' }], tool_choice: { type: 'function', name: 'look' } },
+    },
+    {
       what: 'allowed tools',
       more: {
         tools: [chatTool('a'), chatTool('b')],

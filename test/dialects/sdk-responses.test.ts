@@ -114,14 +114,18 @@ describe('openai, responses', () => {
     expect(Number(response.headers.get('x-tollgate-credits'))).toBeGreaterThan(0);
   });
 
-  it.each([{ store: true }, { previous_response_id: 'resp_1' }, { background: true }])(
-    'is told that nothing is stored: %j',
-    async (fields) => {
-      const call = client.responses.create({ model: families.Gemini, input: 'hello', ...fields });
-      await expect(call).rejects.toBeInstanceOf(BadRequestError);
-      await expect(call).rejects.toMatchObject({ code: 'unsupported_parameter', param: Object.keys(fields)[0] });
-    },
-  );
+  // By this code GitHub Copilot sends the whole conversation instead.
+  const notFound = 'previous_response_not_found';
+  it.each([
+    { fields: { store: true }, code: 'unsupported_parameter' },
+    { fields: { previous_response_id: 'resp_1' }, code: notFound },
+    { fields: { previous_response_id: 'resp_1', stream: true }, code: notFound },
+    { fields: { background: true }, code: 'unsupported_parameter' },
+  ])('is told that nothing is stored: $fields', async ({ fields, code }) => {
+    const call = client.responses.create({ model: families.Gemini, input: 'hello', ...fields });
+    await expect(call).rejects.toBeInstanceOf(BadRequestError);
+    await expect(call).rejects.toMatchObject({ code, param: Object.keys(fields)[0] });
+  });
 
   it('throws after what came before if a stream breaks off', async () => {
     const stream = await client.responses.create({

@@ -1641,6 +1641,7 @@ export interface components {
             | 'invalid_value'
             | 'missing_parameter'
             | 'unsupported_parameter'
+            | 'previous_response_not_found'
             | 'model_type_mismatch'
             | 'context_length_exceeded'
             | 'invalid_image'

@@ -63,7 +63,9 @@ export function checkTextLength({ messages }: ChatRequest): void {
   if (characters <= TEXT_CHARACTERS_MAX) return;
   throw new GatewayError('context_length_exceeded', {
     param: 'messages',
-    message: `The messages have ${characters} characters of text. At most ${TEXT_CHARACTERS_MAX} are accepted, pictures not counted.`,
+    message:
+      `The prompt is too long: it has ${characters} characters of text, and at most ${TEXT_CHARACTERS_MAX} are accepted, pictures not counted. ` +
+      `It exceeds the context window of every model.`,
   });
 }
 
@@ -73,9 +75,13 @@ export function checkTextLength({ messages }: ChatRequest): void {
  */
 export function checkContext({ model, private: hidden }: CatalogEntry, hold: ChatHold): void {
   if (hidden.context_tokens === null || hold.likelyInputTokens <= hidden.context_tokens) return;
+  const [tokens, most] = [hold.likelyInputTokens, hidden.context_tokens];
   throw new GatewayError('context_length_exceeded', {
     param: 'messages',
-    message: `The messages have about ${hold.likelyInputTokens} tokens. The model ${model.id} accepts at most ${hidden.context_tokens}.`,
+    // Claude Code and Crush read the counts where Anthropic and OpenAI write them. "About" stands behind them for that reason.
+    message:
+      `The prompt is too long: ${tokens} tokens > ${most} maximum. This model's maximum context length is ${most} tokens, and the messages resulted in ` +
+      `${tokens} tokens, which is an estimate (${model.id}).`,
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ChatTool } from '../../domain/chat/chat.ts';
+import type { ChatTool, ToolCall } from '../../domain/chat/chat.ts';
 import { isObject, type JsonObject } from '../../domain/json.ts';
 import { callArguments } from './call-arguments.ts';
 import { nonNullFields } from './chat-fields.ts';
@@ -47,3 +47,17 @@ export function customInput(text: string): string {
 /** Whether the tool of this name takes free text. */
 export const isCustomTool = (tools: readonly ChatTool[], name: string): boolean =>
   tools.some((tool) => tool.name === name && tool.custom !== undefined);
+
+/** How a dialect writes the call of a tool with free text: `function` as that of a function whose arguments are the text. */
+export type CustomCallForm = 'custom' | 'function';
+
+type CustomCall =
+  | { id: string; type: 'custom'; custom: { name: string; input: string } }
+  | { id: string; type: 'function'; function: { name: string; arguments: string } };
+
+/** Such a call, with the free text that is in its arguments. */
+export function customCall({ id, name, arguments: text }: ToolCall, form: CustomCallForm): CustomCall {
+  const input = customInput(text);
+  if (form === 'function') return { id, type: 'function', function: { name, arguments: input } };
+  return { id, type: 'custom', custom: { name, input } };
+}

@@ -29,6 +29,10 @@ export const errorHelp = {
     remedy:
       'Leave out the field that `param` names, or choose a model that takes it. `GET /api/v1/models` lists the parameters of each model. Nothing is ignored silently, so that you never pay for something else than you asked for.',
   },
+  previous_response_not_found: {
+    when: 'The request has a `previous_response_id`, and responses are not stored here',
+    remedy: 'Send the earlier items in `input` instead.',
+  },
   model_type_mismatch: {
     when: 'The model is of another type than the route',
     remedy: 'Use the route of its type: chats, images or videos. `GET /api/v1/models` shows the `type` of each model.',

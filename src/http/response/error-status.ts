@@ -6,6 +6,7 @@ export const statusOf = {
   invalid_value: 400,
   missing_parameter: 400,
   unsupported_parameter: 400,
+  previous_response_not_found: 400,
   model_type_mismatch: 400,
   context_length_exceeded: 400,
   invalid_image: 400,

@@ -134,7 +134,7 @@ export const waitsForPictures = (
 export const answersOrCreates: readonly ErrorCode[] = [...purchase, ...providerErrors, ...created, 'task_canceled'];
 
 /** A chat, which is answered whole or as a stream. */
-export const chatAnswer = (answer: z.ZodType) =>
+export const chatAnswer = (answer: z.ZodType, more: readonly ErrorCode[] = []) =>
   ({
     rate: 'in_handler',
     tag: 'Chat',
@@ -145,7 +145,7 @@ export const chatAnswer = (answer: z.ZodType) =>
         sometimes: { ...costOfWhole, ...replayed, ...streamed },
       },
     },
-    errors: [...purchase, ...providerErrors],
+    errors: [...purchase, ...providerErrors, ...more],
   }) as const;
 
 /** The example of a chat in the words of a dialect, for the first chat model. */

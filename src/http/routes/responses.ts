@@ -26,7 +26,7 @@ export const responseRoutes = (deps: ChatRouteDeps): Route[] => [
   endpoint({
     ...postPartsRow('/v1/responses', chatScope),
     ...body,
-    ...chatAnswer(OpenaiResponse),
+    ...chatAnswer(OpenaiResponse, ['previous_response_not_found']),
     headers: idempotencyKey,
     summary: 'Create a response, for SDKs of OpenAI',
     description:
@@ -42,6 +42,7 @@ export const responseRoutes = (deps: ChatRouteDeps): Route[] => [
     ...postPartsRow('/v1/responses/input_tokens', chatScope),
     ...body,
     ...counting,
+    errors: [...counting.errors, 'previous_response_not_found'],
     summary: 'Count the tokens of a response',
     answers: { 200: { description: 'The count.', content: json(ResponseTokens) } },
     handler: countTokensRoute<z.input<typeof ResponseTokens>>(deps, {

@@ -157,6 +157,8 @@ describe('a Responses request', () => {
     ['a conversation', { conversation: 'conv_1' }, 'conversation'],
     ['a stored prompt', { prompt: { id: 'p' } }, 'prompt'],
     ['a tool of the provider', { tools: [{ type: 'web_search' }] }, 'tools.0.type'],
+    ['a compaction', { input: [{ role: 'user', content: 'a' }, { type: 'compaction_trigger' }] }, 'input.1.type'],
+    ['what was compacted', { input: [{ type: 'compaction', id: 'c', encrypted_content: 'e' }] }, 'input.0.type'],
     ['an item that refers to a stored one', { input: [{ type: 'item_reference', id: 'i' }] }, 'input.0.type'],
     ['no file', { input: [{ role: 'user', content: [{ type: 'input_file' }] }] }, 'input.0.content.0.file_data'],
     ['an unknown field of an item', { input: [{ ...call, colour: 'n' }] }, 'input.0.colour'],

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ChatTool, ToolCall } from '../../../domain/chat/chat.ts';
 import type { ChatCompletion } from '../../openapi/schemas/chat-completion.ts';
-import { customInput, isCustomTool } from '../custom-tool.ts';
+import { customCall, isCustomTool, type CustomCallForm } from '../custom-tool.ts';
 import { answerTokenParts, costMember, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
 
 type Completion = z.input<typeof ChatCompletion>;
@@ -20,6 +20,7 @@ export const hasVendorForm = (ownedBy: string | undefined): boolean =>
 export function openaiCompletion(
   { id, created, model, ownedBy, reply, usage, warning, ...cost }: ChatAnswer,
   tools: readonly ChatTool[] = [],
+  customForm: CustomCallForm = 'custom',
 ): Completion {
   return {
     id,
@@ -40,7 +41,7 @@ export function openaiCompletion(
             tool_calls: reply.toolCalls.map((call, index) => ({
               // As DeepSeek sends it, and its client in rig demands.
               ...(ownedBy === 'deepseek' && { index }),
-              ...toToolCall(call, tools),
+              ...toToolCall(call, tools, customForm),
             })),
           }),
         },
@@ -74,10 +75,12 @@ export function openaiUsage(answer: AnswerUsage): Completion['usage'] {
 }
 
 function toToolCall(
-  { id, name: called, arguments: text, signature }: ToolCall,
+  call: ToolCall,
   tools: readonly ChatTool[],
+  customForm: CustomCallForm,
 ): NonNullable<Completion['choices'][number]['message']['tool_calls']>[number] {
-  if (isCustomTool(tools, called)) return { id, type: 'custom', custom: { name: called, input: customInput(text) } };
+  const { id, name: called, arguments: text, signature } = call;
+  if (isCustomTool(tools, called)) return customCall(call, customForm);
   return {
     id,
     type: 'function',

@@ -10,7 +10,7 @@ import {
   type StreamAbout,
   type StreamEnd,
 } from '../chat-stream-writer.ts';
-import { customInput, isCustomTool } from '../custom-tool.ts';
+import { customCall, isCustomTool, type CustomCallForm } from '../custom-tool.ts';
 import { openaiError } from './openai.ts';
 import { FINGERPRINT, hasVendorForm, hasWholeCalls, openaiUsage } from './openai-chat-reply.ts';
 
@@ -24,6 +24,7 @@ import { FINGERPRINT, hasVendorForm, hasWholeCalls, openaiUsage } from './openai
 export function openaiStream(
   { id, created, model, ownedBy, includeUsage }: StreamAbout,
   tools: readonly ChatTool[] = [],
+  customForm: CustomCallForm = 'custom',
 ): ChatStreamWriter {
   /** Calls that are written whole at the end, such as those with free text, which is read from whole arguments only. */
   const wholeCalls = new Map<number, WholeCall>();
@@ -58,7 +59,7 @@ export function openaiStream(
 
     end(answer) {
       const rest = pieces(order.rest());
-      const calls = [...wholeCalls.values()].map((call) => JSON.stringify(toWhole(call, tools)));
+      const calls = [...wholeCalls.values()].map((call) => JSON.stringify(toWhole(call, tools, customForm)));
       const isLast = hasWholeCalls(ownedBy) && calls.length > 0;
       const apart = isLast ? [] : calls.map((call) => piece(`{"tool_calls":[${call}]}`));
       const opening = rest + apart.join('') + (isFirst ? piece('{"content":""}') : '');
@@ -128,7 +129,13 @@ function keepWhole(
   return true;
 }
 
-const toWhole = ({ index, id, name, text }: WholeCall, tools: readonly ChatTool[]): JsonObject =>
-  isCustomTool(tools, name)
-    ? { index, id, type: 'custom', custom: { name, input: customInput(text) } }
-    : { index, id, type: 'function', function: { name, arguments: text || '{}' } };
+const toWhole = (
+  { index, id, name, text }: WholeCall,
+  tools: readonly ChatTool[],
+  customForm: CustomCallForm,
+): JsonObject => ({
+  index,
+  ...(isCustomTool(tools, name)
+    ? customCall({ id, name, arguments: text }, customForm)
+    : { id, type: 'function', function: { name, arguments: text || '{}' } }),
+});

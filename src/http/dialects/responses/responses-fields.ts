@@ -103,16 +103,24 @@ const ProviderItem = z
   .object({ type: z.string().max(200) })
   .catchall(anyJson)
   .transform(({ type }) => ({ type: 'provider' as const, kind: type }));
+/** What Codex asks of a provider that it takes for OpenAI, and what such a provider has answered. */
+const CompactionItem = ProviderItem.refine(() => false, {
+  path: ['type'],
+  message:
+    'is not supported, because conversations are not compacted here. Codex compacts its own if the name of its provider is not "OpenAI"',
+});
 export type InputItem = z.infer<typeof InputMessage> | z.infer<typeof Typed> | z.infer<typeof ProviderItem>;
 
 /** The types of such items: `web_search_call`, `local_shell_call_output`, `mcp_list_tools`, `tool_search_output`, … */
 const providerItemType = /_(call|call_output|output|list_tools|approval_request|approval_response)$/;
+const compactionTypes = ['compaction', 'compaction_trigger', 'compaction_summary', 'context_compaction'];
 const ownItemTypes = ['function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'];
 
 /** An item without a type is a message. */
 const Item = chosenBy((value): z.ZodType<InputItem> => {
   const type = typeof value === 'object' && value !== null && ('type' in value ? value.type : 'message');
   if (type === 'message') return InputMessage;
+  if (compactionTypes.includes(String(type))) return CompactionItem;
   const isProvider = typeof type === 'string' && providerItemType.test(type) && !ownItemTypes.includes(type);
   return isProvider ? ProviderItem : Typed;
 });

@@ -122,7 +122,9 @@ function furtherFields(parsed: z.infer<typeof ResponsesBody>, own: VendorFieldCo
   const further = withoutHarmless(unread, harmless);
   for (const param of Object.keys(further)) {
     const message = Object.hasOwn(refusedFields, param) ? refusedFields[param] : undefined;
-    if (message !== undefined) throw new GatewayError('unsupported_parameter', { param, message });
+    // By OpenAI's own code GitHub Copilot knows to send the whole conversation.
+    const code = param === 'previous_response_id' ? 'previous_response_not_found' : 'unsupported_parameter';
+    if (message !== undefined) throw new GatewayError(code, { param, message });
   }
   const isOf = (list: readonly string[]) => Object.entries(further).filter(([field]) => list.includes(field));
   own.add(Object.fromEntries(isOf(ownFields)));
