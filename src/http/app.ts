@@ -256,7 +256,7 @@ const barePath = /^\/+(?=(?:chat\/completions|responses|models|images\/(?:genera
 const azurePath = /^\/+openai\/+(?:deployments\/+(.+?)\/+(?=(?:chat|images)\/)|(?=(?:responses|models)(?:\/|$)))/;
 /** Google's SDKs in their mode for Vertex AI, with a key or with a project (https://docs.cloud.google.com/vertex-ai/docs/reference/rest, read 2026-11-28). */
 const vertexPath =
-  /^\/+v1(?:beta1)?\/+(?:projects\/+[^/]+\/+locations\/+[^/]+\/+)?publishers\/+google\/+(?=models\/+[^/]+:(?:\w+Content|countTokens)$)/;
+  /^\/+v1(?:beta1)?\/+(?:projects\/+[^/]+\/+locations\/+[^/]+\/+)?publishers\/+google\/+(?=models\/+[^/]+:(?:\w+Content|countTokens|predict)$)/;
 
 /**
  * Reads the paths of other vendors' clients as those of our routes: without Azure's deployment, which is noted, Groq's `openai`, repeated slashes
@@ -266,7 +266,8 @@ const readVendorPath: AppMiddleware = (ctx, next) => {
   const deployment = azurePath.exec(ctx.path)?.[1];
   if (deployment !== undefined) ctx.state.deployment = unescape(deployment);
   if (isOfAzure(ctx)) ctx.path = ctx.path.replace(azurePath, '/v1/');
-  ctx.path = ctx.path.replace(barePath, '/v1/').replace(vertexPath, '/v1beta/');
+  const vertexRoutes = ctx.path.endsWith(':predict') ? '/v1beta1/publishers/google/' : '/v1beta/';
+  ctx.path = ctx.path.replace(barePath, '/v1/').replace(vertexPath, vertexRoutes);
   if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/+/g, '/').replaceAll(/^\/openai|\/$/g, '');
   return next();
 };

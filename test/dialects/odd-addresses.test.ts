@@ -70,6 +70,16 @@ describe('an address of Vertex AI', () => {
     }
   });
 
+  it.each(prefixes)('is read behind %s for pictures', async (prefix) => {
+    const answer = await fetch(`${scene.gateway.baseUrl}${prefix}/models/${families.Gemini}:predict`, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': scene.apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ instances: [{ prompt: 'a fox' }] }),
+    });
+    // The model writes chats: it is found, and refused for that.
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('MODEL_TYPE_MISMATCH')]);
+  });
+
   it('is that of the SDK with a key', async () => {
     const { gateway, apiKey } = scene;
     const { models } = new GoogleGenAI({ vertexai: true, apiKey, httpOptions: { baseUrl: gateway.baseUrl } });

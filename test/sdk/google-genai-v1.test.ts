@@ -95,7 +95,12 @@ describe('@google/genai without an API version', () => {
         prompt: 'a fox by predict',
         config,
       });
-    const made = await generate({ numberOfImages: 1, aspectRatio: '16:9', imageSize: '2K' });
+    const made = await generate({
+      numberOfImages: 1,
+      aspectRatio: '16:9',
+      imageSize: '2K',
+      outputMimeType: 'image/jpeg',
+    });
     expect(made.generatedImages).toHaveLength(1);
     const { imageBytes = '', mimeType } = made.generatedImages?.[0]?.image ?? {};
     expect(await probeBytes(Buffer.from(imageBytes, 'base64'))).toMatchObject({ mime_type: mimeType });
@@ -105,7 +110,7 @@ describe('@google/genai without an API version', () => {
       [{ numberOfImages: 4 }, 'parameters.sampleCount'],
       [{ aspectRatio: '21:9' }, 'parameters.aspectRatio'],
       [{ guidanceScale: 7 }, 'parameters.guidanceScale'],
-      [{ outputMimeType: 'image/jpeg' }, 'parameters.outputOptions'],
+      [{ outputMimeType: 'image/webp' }, 'parameters.outputOptions'],
     ] as const) {
       await expect(generate(config)).rejects.toMatchObject({ status: 400, message: expect.stringContaining(param) });
     }

@@ -157,6 +157,10 @@ describe('openai under /v1', () => {
       const [first = '', second = ''] = ids;
       expect((await anthropic.models.list({ before_id: second })).data.map(({ id }) => id)).toEqual([first]);
       expect(await anthropic.models.retrieve(first)).toMatchObject({ id: first, type: 'model' });
+      expect(await anthropic.beta.models.retrieve(first)).toMatchObject({ id: first, type: 'model' });
+      // LibreChat, LobeChat and n8n read one page.
+      const { data: all, has_more: hasMore } = await anthropic.beta.models.list();
+      expect([all.map(({ id }) => id), hasMore]).toEqual([ids, false]);
       await expect(anthropic.models.list({ after_id: 'nothing' })).rejects.toMatchObject({ status: 400 });
     });
 
@@ -169,6 +173,9 @@ describe('openai under /v1', () => {
       expect((await ask('pageSize=2')).status).toBe(400);
       expect((await ask('pageSize=2', { 'anthropic-version': '2023-06-01' })).status).toBe(400);
       expect((await ask('limit=2', { 'anthropic-version': '2023-06-01' })).status).toBe(200);
+      // LibreChat names its user.
+      expect((await ask('user=u1')).status).toBe(200);
+      expect((await ask('beta=true')).status).toBe(400);
     });
   });
 
@@ -306,6 +313,9 @@ describe('openai under /v1', () => {
       expect(whole.headers.get('content-type')).toBe('video/mp4');
       const bytes = Buffer.from(await whole.arrayBuffer());
       expect(bytes.length).toBe(task.output?.[0]?.bytes);
+      // Earlier versions of LiteLLM repeat the id.
+      const repeated = { query: { video_id: made.id } };
+      expect((await client.videos.downloadContent(made.id, {}, repeated)).status).toBe(200);
       const part = await client.videos.downloadContent(made.id, {}, { headers: { range: 'bytes=4-7' } });
       expect([part.status, Buffer.from(await part.arrayBuffer()).toString()]).toEqual([206, 'ftyp']);
 

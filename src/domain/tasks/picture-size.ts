@@ -5,7 +5,7 @@ import { acceptedParameters, listValues } from '../catalog/parameters.ts';
 
 /**
  * OpenAI's `size` (`1536x864`) in the parameters of the catalog entry: its own `size` if it has one, else the aspect ratio and the class of
- * sizes. `auto` is the model's own choice. Throws `invalid_value` for a size that the model does not make.
+ * sizes, one of which may stand alone (`16:9`, `2K`), as users of other gateways write them. `auto` is the model's own choice. Throws `invalid_value` for a size that the model does not make.
  */
 export function pictureSize(entry: CatalogEntry, size: string): JsonObject {
   return sizeParameters(entry, size, 'img_size', classOfPicture);
@@ -45,7 +45,9 @@ function sizeParameters(
   if (offered('size').length > 0) return { size };
   if (size === 'auto') return {};
   const [ratios, classes] = [offered('aspect_ratio'), offered(classKey)];
-  if (classes.includes(size)) return { [classKey]: size };
+  if (ratios.includes(size)) return { aspect_ratio: size };
+  const named = classes.find((name) => name.toLowerCase() === size.toLowerCase());
+  if (named !== undefined) return { [classKey]: named };
   const pixels = readPixels(size);
   const isUsual = classKey === 'img_size' && usualSizes.has(size);
   const ratio = pixels && (ratioOf(ratios, pixels) ?? (isUsual ? nearestRatio(ratios, pixels) : undefined));

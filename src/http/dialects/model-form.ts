@@ -9,9 +9,14 @@ export const geminiPages = {
   pageToken: queryAnyText('The `nextPageToken` of the page before.'),
 };
 
+/** What Anthropic's SDKs send in their `beta` part. */
+export const beta = queryAnyText('Anthropic: without effect.');
+
 /** How the clients of all vendors do. */
 export const vendorPages = {
-  limit: queryNumber('The most models. If absent: all for OpenAI, 20 for Anthropic.', bounds),
+  limit: queryNumber('The most models. All if absent.', bounds),
+  user: queryAnyText('OpenAI: without effect. LibreChat names its user.'),
+  beta,
   after_id: queryAnyText('Anthropic: the `last_id` of the page before.'),
   before_id: queryAnyText('Anthropic: the `first_id` of the page after.'),
   pageSize: queryNumber('Google: the most models; 50 if absent.', bounds),

@@ -83,14 +83,15 @@ function scalarOf(name: string, text: string): JsonValue {
   return /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) ? Number(text) : text;
 }
 
-/** Adds a value under `name`, `name[]` or `name[member]`, as SDKs write lists and objects in forms. */
+/** Adds a value under `name`, `name[]`, `name[0]` or `name[member]`, as SDKs and PHP write lists and objects in forms. */
 function addField(body: JsonObject, path: string, value: JsonValue): void {
   const [, name = '', brackets, member = ''] = /^([A-Za-z_]\w{0,63})(\[(\w{0,64})\])?$/.exec(path) ?? [];
   if (name === '' || forbiddenKeys.has(name) || forbiddenKeys.has(member)) {
     throw invalid(`The form has a field with the name ${quoted(path)}, which is not accepted.`, path);
   }
   const before = Object.hasOwn(body, name) ? body[name] : undefined;
-  if (member !== '') {
+  const isItem = member === '' || (/^\d+$/.test(member) && name !== 'metadata');
+  if (!isItem) {
     if (before !== undefined && (typeof before !== 'object' || Array.isArray(before) || before === null)) {
       throw invalid(`The field ${name} was sent in two ways.`, name);
     }

@@ -11,7 +11,7 @@ import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
 import { anthropicModels } from '../dialects/anthropic/anthropic-models.ts';
 import { geminiModels } from '../dialects/gemini/gemini-models.ts';
-import { geminiPages, vendorPages, type ModelForm, type ModelQuery } from '../dialects/model-form.ts';
+import { beta, geminiPages, vendorPages, type ModelForm, type ModelQuery } from '../dialects/model-form.ts';
 import { openaiModels } from '../dialects/openai/openai-models.ts';
 import { ModelSchema, ModelList } from '../openapi/schemas/model.ts';
 import { GeminiModel, GeminiModels, VendorModel, VendorModels } from '../openapi/schemas/vendor-models.ts';
@@ -69,6 +69,7 @@ export const vendorModelRoutes = (deps: ModelDeps): Route[] => [
   endpoint({
     ...getRow('/v1/models/:model', anyScope),
     dialectBy: vendorOf,
+    query: { beta },
     summary: "Read a model, in the shape of the client's vendor",
     tag: 'Models',
     ...modelInPath('The id of a model.'),

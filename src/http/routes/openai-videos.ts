@@ -46,6 +46,7 @@ export const openaiVideoRoutes = (deps: VideoDeps, downloads: Downloads): Route[
   endpoint({
     ...getRow(path, ownTaskScope),
     ...video,
+    skipsQuery: true,
     summary: 'Read a video, for SDKs of OpenAI',
     answers: versioned('The video.', json(OpenaiVideo)),
     errors: ['task_not_found'],
@@ -145,6 +146,8 @@ const contentRoute = (deps: VideoDeps, downloads: Downloads): Route =>
   endpoint({
     ...getRow(`${path}/content`, ownTaskScope),
     ...video,
+    // Earlier versions of LiteLLM repeat the id there.
+    skipsQuery: true,
     summary: 'Download a video, for SDKs of OpenAI',
     description: 'Supports `Range`.',
     query: { variant: queryChoice('Only `video`.', ['video']) },

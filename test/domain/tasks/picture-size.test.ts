@@ -26,6 +26,8 @@ describe("OpenAI's size of a picture", () => {
     ['1536x1024', { aspect_ratio: '4:3', img_size: '1k' }],
     ['1024x1536', { aspect_ratio: '3:4', img_size: '1k' }],
     ['2k', { img_size: '2k' }],
+    ['2K', { img_size: '2k' }],
+    ['16:9', { aspect_ratio: '16:9' }],
     ['auto', {}],
   ])('%s becomes the aspect ratio and the class with about as many pixels', (size, parameters) => {
     expect(pictureSize(aurora, size)).toEqual(parameters);

@@ -111,6 +111,26 @@ describe('a generateContent request', () => {
     });
   });
 
+  it.each([
+    ['names written in another way, as by Semantic Kernel', [{ name: 'plugin__one' }, { name: 'plugin__two' }]],
+    ['the ids as names, as by ruby_llm before 1.9', [{ name: 'call_1_0' }, { name: 'call_1_1' }]],
+    [
+      'ids of their own',
+      [
+        { id: 'x', name: 'plugin-one' },
+        { id: 'y', name: 'plugin-two' },
+      ],
+    ],
+    ['one name written in another way', [{ name: 'plugin__one' }, { name: 'plugin-two' }]],
+    ['one name written in another way, in another order', [{ name: 'plugin__two' }, { name: 'plugin-one' }], [1, 0]],
+  ])('links function calls to responses of the role tool with %s', (_what, answers, order = [0, 1]) => {
+    const calls = ['plugin-one', 'plugin-two'].map((name) => ({ functionCall: { name } }));
+    const parts = answers.map((answer) => ({ functionResponse: { ...answer, response: {} } }));
+    const { messages } = read({ contents: [...hello, { role: 'model', parts: calls }, { role: 'tool', parts }] });
+    const ids = messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []));
+    expect(ids).toEqual(order.map((index) => `call_1_${index}`));
+  });
+
   it('links function calls to their responses by stable ids, whether or not the client sends ids', () => {
     const contents = [
       ...hello,

@@ -151,6 +151,10 @@ describe('an edit of pictures', () => {
     expect(edit({ image: png })).toMatchObject({ image: png });
     expect(edit({ image: [png, `${png}B`] })).toMatchObject({ image: png, reference_images: [`${png}B`] });
     expect(edit({ model: 'nano-banana-2', image: [png] })).toMatchObject({ reference_images: [png] });
+    // xAI's form, as the AI SDK sends it.
+    const ofXai = { url: png, type: 'image_url' };
+    for (const fields of [{ image: ofXai }, { image: [ofXai] }, { images: [ofXai] }])
+      expect(edit(fields)).toMatchObject({ image: png });
     expect(edit({ images: [{ image_url: png }, { file_id: 'file_1' }] })).toMatchObject({
       image: png,
       reference_images: ['file_1'],

@@ -236,18 +236,28 @@ describe('a response', () => {
   });
 
   it('has every value that the schemas of Open Responses and OpenAI require, whether the request named it or not', () => {
-    const tools = [{ type: 'function', name: 'look' }];
+    const tools = [{ type: 'function', name: 'look', strict: null, parameters: null }];
+    const noParameters = { type: 'object', properties: {} };
     expect(write({}, { tools })).toMatchObject({
       access_programs: null,
       temperature: 1,
       top_p: 1,
       presence_penalty: 0,
       frequency_penalty: 0,
-      tools: [{ type: 'function', name: 'look', description: null, parameters: null, strict: null }],
+      tools: [{ type: 'function', name: 'look', description: null, parameters: noParameters, strict: false }],
     });
     const request = { temperature: 0.2, top_p: 0.5, presence_penalty: 1, frequency_penalty: -1 };
     const requestedTools = [{ type: 'function', name: 'look', description: 'Looks.', parameters: {}, strict: true }];
     expect(write({}, { ...request, tools: requestedTools })).toMatchObject({ ...request, tools: requestedTools });
+    const web = { type: 'web_search', search_context_size: 'low' };
+    const group = { type: 'namespace', name: 'files', tools: [...tools, web] };
+    const shown = [{ type: 'function', name: 'look', description: null, parameters: noParameters, strict: false }];
+    expect(write({}, { tools: [web, { type: 'custom', name: 'patch' }, group] })).toMatchObject({
+      tools: [
+        { type: 'custom', name: 'patch' },
+        { type: 'namespace', name: 'files', description: '', tools: shown },
+      ],
+    });
     const nothing = { temperature: null, top_p: null, presence_penalty: null, frequency_penalty: null, tools: null };
     expect(write({}, nothing)).toMatchObject({ temperature: 1, top_p: 1, presence_penalty: 0, tools: [] });
   });

@@ -92,6 +92,19 @@ describe('a picture in the result of a tool', () => {
     expect(request.leftOut).toEqual([]);
   });
 
+  it('is read alone where the function returned nothing else, as rig sends it', () => {
+    const alone = (parts: JsonObject[]) => ({
+      contents: [
+        { role: 'user', parts: [{ text: 'a' }] },
+        { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'look' } }] },
+        { role: 'tool', parts: [{ functionResponse: { id: 'c1', name: 'look', parts } }] },
+      ],
+    });
+    const request = readBy('Gemini')(alone([{ inlineData: { mimeType: 'image/png', data } }]));
+    expect(request.messages.at(-1)).toMatchObject({ role: 'tool', content: [{ type: 'image', url }] });
+    expect(refusalOf(() => readBy('Gemini')(alone([]))).param).toBe('contents.2.parts.0.functionResponse.response');
+  });
+
   it('stays refused on the routes of the specification', () => {
     expect(refusalOf(() => readOpenaiChat({ model: 'm', ...bodies['chat completions'] })).param).toBe(
       'messages.2.content.1.type',

@@ -46,7 +46,7 @@ describe('a form on a route that takes JSON too', () => {
       ['seconds', '8'],
       ['version', '007'],
       ['image[]', png],
-      ['image[]', png],
+      ['image[1]', png],
       ['mask', png],
       ['input_reference[file_id]', 'file_1'],
       ['tag', 'a'],

@@ -202,9 +202,20 @@ describe('pictures under /v1/images', () => {
     await gateway.poll(apiKey, task.task_id);
   });
 
-  it.each(['gpt-image-1', 'dall-e-3', 'openai/gpt-image-1'])('take the name %s', async (model) => {
-    const made = await post('/v1/images/generations', { ...request, model, size: '1024x1536', quality: 'hd' });
-    expect([made.status, await made.text()]).toEqual([200, expect.stringContaining('b64_json')]);
+  // OpenAI's models of that name answer with a URL, and LibreChat, CrewAI and LangChain read nothing else of them.
+  it.each([
+    ['gpt-image-1', 'b64_json'],
+    ['dall-e-3', 'url'],
+    ['openai/dall-e-3', 'url'],
+    ['openai/gpt-image-1', 'b64_json'],
+  ])('take the name %s, and answer with %s as its model does', async (model, usual) => {
+    const asking = { ...request, model, size: '1024x1536', quality: 'hd' };
+    const made = await post('/v1/images/generations', asking);
+    expect([made.status, await made.text()]).toEqual([200, expect.stringContaining(`"${usual}":`)]);
+    for (const format of ['b64_json', 'url']) {
+      const named = await post('/v1/images/generations', { ...asking, response_format: format });
+      expect(await named.text()).toContain(`"${format}":`);
+    }
     const core = await post('/api/v1/images/generate', { ...request, model });
     expect(core.status).toBe(404);
   });

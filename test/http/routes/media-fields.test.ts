@@ -176,15 +176,18 @@ describe('an unknown field of a client of Google', () => {
   });
 });
 
-it('predict takes one instance without a list, and PNG as the format of pictures', async () => {
-  const body = {
+it('predict takes one instance without a list, and PNG or JPEG as the format of pictures', async () => {
+  const asking = (mimeType: string) => ({
     instances: { prompt: 'a fox' },
-    parameters: { sampleCount: 1, outputOptions: { mimeType: 'image/png' } },
-  };
+    parameters: { sampleCount: 1, outputOptions: { mimeType } },
+  });
   const path = '/models/aurora-image-1:predict';
-  const { status, ignored } = await send(`/v1beta${path}`, body);
-  expect([status, ignored]).toEqual([200, null]);
-  const jpeg = { ...body, parameters: { outputOptions: { mimeType: 'image/jpeg' } } };
-  expect((await send(`/v1beta${path}`, jpeg)).error?.message).toContain('parameters.outputOptions.mimeType');
-  expect((await send(`/api/v1beta${path}`, body)).status).toBe(400);
+  for (const mimeType of ['image/png', 'image/jpeg']) {
+    const { status, ignored } = await send(`/v1beta${path}`, asking(mimeType));
+    expect([status, ignored]).toEqual([200, null]);
+  }
+  expect((await send(`/v1beta${path}`, asking('image/webp'))).error?.message).toContain(
+    'parameters.outputOptions.mimeType',
+  );
+  expect((await send(`/api/v1beta${path}`, asking('image/png'))).status).toBe(400);
 });

@@ -6,10 +6,13 @@ import { GatewayError, quoted } from '../../../domain/errors.ts';
 import type { ModelForm, ModelQuery } from '../model-form.ts';
 import type { AnthropicModel, AnthropicModels } from '../../openapi/schemas/vendor-models.ts';
 
-/** Anthropic's models (https://docs.claude.com/en/api/models-list, read 2026-11-22): chat models, in pages. */
+/**
+ * Anthropic's models (https://docs.claude.com/en/api/models-list, read 2026-11-22): chat models. Without a `limit` all of them, because programs read
+ * one page: Anthropic has fewer models than the 20 of its own.
+ */
 export const anthropicModels: ModelForm<z.input<typeof AnthropicModels>, z.input<typeof AnthropicModel>> = {
   name: 'anthropic',
-  query: ['limit', 'after_id', 'before_id'],
+  query: ['limit', 'after_id', 'before_id', 'beta'],
   shows: ({ model }) => model.type === 'chat',
   list(entries, query) {
     const { page, hasMore } = modelPageOf(entries, query);
@@ -45,7 +48,7 @@ function toModel(entry: CatalogEntry): z.input<typeof AnthropicModel> {
 
 function modelPageOf(
   entries: readonly CatalogEntry[],
-  { limit = 20, after_id: after, before_id: before }: ModelQuery,
+  { limit = entries.length, after_id: after, before_id: before }: ModelQuery,
 ): { page: readonly CatalogEntry[]; hasMore: boolean } {
   if (after !== undefined && before !== undefined) {
     const message = 'before_id cannot be combined with after_id.';

@@ -22,9 +22,14 @@ const PlainAnswer = aliased(answer);
 /** With the files that the function returned. */
 const V1Answer = aliased({
   ...answer,
+  response: JsonRecord.optional(),
   parts: arrayOf(aliased({ inlineData: AnyInlineData.optional(), fileData: FileData.optional() }), {
     max: v1ItemsMax,
   }).nullish(),
+}).superRefine(({ response, parts }, context) => {
+  // rig sends files alone where a function returned nothing else.
+  if (response !== undefined || (parts ?? []).length > 0) return;
+  context.addIssue({ code: 'custom', path: ['response'], message: 'is required where there are no parts' });
 });
 
 const common = {
@@ -49,8 +54,8 @@ const ofOneKind = <Part extends z.ZodType<Kinds>>(part: Part, kinds: string, { m
 
 const partsWith = <Part extends z.ZodType>(part: Part, { min = 1, max }: { min?: number; max: number }) =>
   aliased({
-    // `function` is an older role of answers to function calls.
-    role: z.enum(['user', 'model', 'function']).nullish(),
+    // `function` is an older role of answers to function calls, and `tool` that of Google's own examples.
+    role: z.enum(['user', 'model', 'function', 'tool']).nullish(),
     parts: arrayOf(part, { min, max }),
   });
 const Part = ofOneKind(
@@ -81,10 +86,11 @@ export const v1ContentsWith = (max: number) => {
 
 /**
  * A call without an id gets one from its position, so that the same conversation has the same ids each time it is sent. An
- * answer without an id belongs to the first unanswered call of its name.
+ * answer belongs to the unanswered call with its id, else to the first of its name, else to the first that no other answer names: some clients write the names of functions
+ * in another way there, or an id of their own (Semantic Kernel, ruby_llm before 1.9).
  */
 export function messagesOfContents(contents: z.output<ReturnType<typeof v1ContentsWith>>): ChatMessage[] {
-  const unanswered: { id: string; name: string }[] = [];
+  const unanswered: Called[] = [];
   return contents.flatMap(({ role, parts }, index): ChatMessage[] => {
     const at = `contents.${index}`;
     // The model's thoughts belong to its own turn only, so they are not sent again.
@@ -103,10 +109,10 @@ export function messagesOfContents(contents: z.output<ReturnType<typeof v1Conten
     }
     if (contentParts.some(({ functionCall }) => functionCall))
       throw fieldError(at, 'only a message with role model may have a functionCall');
+    const answersOfTurn = contentParts.flatMap(({ functionResponse }) => functionResponse ?? []);
     const answers = contentParts.flatMap(({ functionResponse: answer, at: partPath }): ChatMessage[] => {
       if (!answer) return [];
-      const index = unanswered.findIndex(({ id, name }) => (answer.id ? id === answer.id : name === answer.name));
-      const [call] = index < 0 ? [] : unanswered.splice(index, 1);
+      const call = answeredCall(unanswered, answer, answersOfTurn);
       if (!call) throw fieldError(at, 'no earlier functionCall matches this functionResponse');
       return [{ role: 'tool', toolCallId: call.id, content: toResult(answer, `${partPath}.functionResponse.parts`) }];
     });
@@ -115,10 +121,32 @@ export function messagesOfContents(contents: z.output<ReturnType<typeof v1Conten
   });
 }
 
+interface Called {
+  id: string;
+  name: string;
+}
+
+/** Takes the call of an answer, one of those of its turn, from the unanswered ones; undefined if there is none. */
+function answeredCall(
+  unanswered: Called[],
+  answer: Partial<Called>,
+  answersOfTurn: readonly Partial<Called>[],
+): Called | undefined {
+  const isOfOther = ({ id, name }: Called): boolean =>
+    answersOfTurn.some((other) => other !== answer && (other.id === id || other.name === name));
+  const call =
+    unanswered.find(({ id }) => id === answer.id) ??
+    unanswered.find(({ name }) => name === answer.name) ??
+    unanswered.find((one) => !isOfOther(one));
+  if (call) unanswered.splice(unanswered.indexOf(call), 1);
+  return call;
+}
+
 function toResult({ response, parts }: z.output<typeof V1Answer>, at: string): ChatContent {
-  const text = JSON.stringify(response);
+  const text = JSON.stringify(response ?? {});
   const files = (parts ?? []).flatMap((part, index) => toPart({ ...part, at: `${at}.${index}` }));
-  return files.length > 0 ? [{ type: 'text', text }, ...files] : text;
+  if (files.length === 0) return text;
+  return response ? [{ type: 'text', text }, ...files] : files;
 }
 
 const toToolCall = ({ functionCall: call, thoughtSignature: signature }: Part, ownId: string): ToolCall[] =>

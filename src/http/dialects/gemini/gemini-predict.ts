@@ -53,8 +53,8 @@ export const PredictBody = aliased({
     seed: z.int().nullish(),
     // A picture that a filter removed is an error here, with its reason.
     includeRaiReason: z.boolean().nullish(),
-    // Open WebUI asks for PNG. A provider may make another format, which the answer names.
-    outputOptions: aliased({ mimeType: z.literal('image/png').nullish() }).nullish(),
+    // Open WebUI asks for PNG, Google's examples for JPEG. A provider may make another format, which the answer names.
+    outputOptions: aliased({ mimeType: z.enum(['image/png', 'image/jpeg']).nullish() }).nullish(),
     includeSafetyAttributes: z.literal(false).nullish(),
     language: z.literal('auto').nullish(),
   }).nullish(),

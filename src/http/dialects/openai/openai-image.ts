@@ -40,7 +40,7 @@ export function readOpenaiImage(body: unknown, reading: Reading = strictly): Ope
 export function readOpenaiEdit(body: unknown, reading: Reading = strictly): OpenaiImageRequest {
   const { parsed, leftOut } = readMediaBody(OpenaiEditBody, body, { refused: {} }, reading);
   const { image, images, ...rest } = parsed;
-  const pictures = [...(typeof image === 'string' ? [image] : (image ?? [])), ...(images ?? []).map(toReference)];
+  const pictures = [...(Array.isArray(image) ? image : [image]), ...(images ?? [])].filter(isNonNull).map(toReference);
   if (pictures.length === 0) {
     throw new GatewayError('missing_parameter', { param: 'image', message: 'The field image is required.' });
   }
@@ -56,7 +56,8 @@ function toImageRequest(
   const { size, response_format: format, async, user: _user, safety_identifier: _identifier, ...rest } = parsed;
   return {
     images,
-    isInline: format !== 'url',
+    // OpenAI's older models answer with a URL by themselves, and their clients read nothing else.
+    isInline: isNonNull(format) ? format !== 'url' : !/(^|\/)dall-e/.test(rest.model),
     isAsync: async === true,
     ...nonNullFields({ size, leftOut }),
     further: withoutHarmless(furtherMediaFields(rest), harmless),
@@ -80,14 +81,22 @@ export const OpenaiImageBody = z
 /** OpenAI's own limit of the pictures of an edit. */
 export const editedPicturesMax = 16;
 export const Reference = z
-  .strictObject({ image_url: z.string().min(1).optional(), file_id: z.string().min(1).optional() })
+  .strictObject({
+    image_url: z.string().min(1).optional(),
+    file_id: z.string().min(1).optional(),
+    // As xAI has it (https://docs.x.ai/docs/guides/image-generations, read 2026-11-29).
+    url: z.string().min(1).optional(),
+    type: z.literal('image_url').optional(),
+  })
   .refine(
-    ({ image_url: url, file_id: id }) => (url === undefined) !== (id === undefined),
+    ({ image_url, file_id, url }) => [image_url, file_id, url].filter(isNonNull).length === 1,
     'must have exactly one of image_url and file_id',
   );
-export const toReference = ({ image_url: url, file_id: id }: z.output<typeof Reference>): string => url ?? id ?? '';
+export const toReference = (reference: string | z.output<typeof Reference>): string =>
+  typeof reference === 'string' ? reference : (reference.image_url ?? reference.url ?? reference.file_id ?? '');
+const Picture = z.union([z.string().min(1), Reference]);
 export const OpenaiEditBody = OpenaiImageBody.extend({
-  image: z.union([z.string().min(1), arrayOf(z.string().min(1), { max: editedPicturesMax })]).nullish(),
+  image: z.union([Picture, arrayOf(Picture, { max: editedPicturesMax })]).nullish(),
   images: arrayOf(Reference, { max: editedPicturesMax }).nullish(),
 });
 

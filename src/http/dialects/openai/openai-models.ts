@@ -6,7 +6,7 @@ import type { OpenaiModel, OpenaiModels } from '../../openapi/schemas/vendor-mod
 /** OpenAI's models (https://platform.openai.com/docs/api-reference/models, read 2026-11-22). Its list has no pages: `limit` takes its first models. */
 export const openaiModels: ModelForm<z.input<typeof OpenaiModels>, z.input<typeof OpenaiModel>> = {
   name: 'openai',
-  query: ['limit'],
+  query: ['limit', 'user'],
   shows: () => true,
   list: (entries, { limit = entries.length }) => ({ object: 'list', data: entries.slice(0, limit).map(toModel) }),
   one: toModel,

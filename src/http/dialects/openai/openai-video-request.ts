@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../domain/json.ts';
 import { clipSize } from '../../../domain/tasks/picture-size.ts';
 import { arrangePictures } from '../../../domain/tasks/arrange-pictures.ts';
 import { anyJson } from '../../request/validate.ts';
-import { nonNullFields } from '../chat-fields.ts';
+import { isNonNull, nonNullFields } from '../chat-fields.ts';
 import { inWords } from '../dialect-words.ts';
 import { demandApart, furtherMediaFields, Reference, toReference } from './openai-image.ts';
 import { strictly, type Reading } from '../reading.ts';
@@ -29,7 +29,7 @@ export function readOpenaiVideo(body: unknown, reading: Reading = strictly): Ope
       seconds: seconds === null || seconds === undefined ? null : Number(seconds),
       size,
       leftOut,
-      reference: typeof reference === 'object' && reference !== null ? toReference(reference) : reference,
+      reference: isNonNull(reference) ? toReference(reference) : reference,
     }),
     further: furtherMediaFields(further),
   };

@@ -3,6 +3,7 @@ import { isContent, toDeltas } from '../../../domain/chat/chat-stream.ts';
 import type { ChatReply, ChatTool } from '../../../domain/chat/chat.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../domain/json.ts';
 import type { OpenaiResponse } from '../../openapi/schemas/openai-response.ts';
+import { nonNullFields } from '../chat-fields.ts';
 import { answerTokenParts, costMember, type AnswerUsage, type ChatAnswer } from '../chat-answer.ts';
 import { ResponseItems, type OutputItem } from './responses-items.ts';
 
@@ -74,7 +75,7 @@ export function openResponse({ id, created, model }: Omit<ChatAnswer, 'reply' | 
     temperature: numberOr(1, request.temperature),
     text: { format: format ?? { type: 'text' }, verbosity: verbosity ?? 'medium' },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: Array.isArray(request.tools) ? request.tools.map(toShownTool) : [],
+    tools: toShownTools(request.tools),
     top_logprobs: 0,
     top_p: numberOr(1, request.top_p),
     truncation: request.truncation ?? 'disabled',
@@ -85,9 +86,15 @@ export function openResponse({ id, created, model }: Omit<ChatAnswer, 'reply' | 
 
 const numberOr = (usual: number, value: JsonValue | undefined): number => (typeof value === 'number' ? value : usual);
 
-/** A function with every member that the schema requires. */
-const toShownTool = (tool: JsonValue): JsonValue =>
-  asObject(tool).type === 'function' ? { description: null, parameters: null, strict: null, ...asObject(tool) } : tool;
+/** The tools that were offered to the model, with every member that typed clients demand. Those that a provider would run were left out. */
+const toShownTools = (tools: JsonValue | undefined): JsonObject[] =>
+  (Array.isArray(tools) ? tools : []).map(asObject).flatMap((tool) => {
+    if (tool.type === 'custom') return [tool];
+    if (tool.type === 'namespace')
+      return [{ description: '', ...nonNullFields(tool), tools: toShownTools(tool.tools) }];
+    return tool.type === 'function' ? [{ ...emptyTool, ...nonNullFields(tool) }] : [];
+  });
+const emptyTool = { description: null, parameters: { type: 'object', properties: {} }, strict: false };
 
 const asObject = (value: JsonObject[string] | undefined): JsonObject => (isObject(value) ? value : {});
 

@@ -106,7 +106,8 @@ const refusedFields: Readonly<Record<string, string>> = {
   store: 'Responses are not stored here: store must be false or absent.',
   background: 'Responses are not stored here: background must be false or absent.',
   previous_response_id:
-    'Responses are not stored here: send the earlier items in input instead of previous_response_id.',
+    'Responses are not stored here: send the earlier items in input instead of previous_response_id. With store: false clients do so ' +
+    '(in Microsoft.Extensions.AI: StoredOutputEnabled = false; in Agent Framework: the option store; in VS Code: statefulResponses).',
   conversation: 'Conversations are not stored here: send the earlier items in input.',
   prompt: 'Prompts are not stored here: send their text in instructions or input.',
   top_logprobs: 'The field top_logprobs is not supported, or not with this value.',
