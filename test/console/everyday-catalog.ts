@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { awaitTested } from './await-tested.ts';
 import { rowOf, rowsOf, type Row } from './rows.ts';
 import type { EverydayWalk, Scene } from './scene.ts';
 
@@ -17,7 +18,7 @@ export const catalogWalks: readonly EverydayWalk[] = [
       await visit.fill('Base URL', `${gateway.sandboxUrl}/sandbox-a/openai`);
       await dialog.getByLabel('API key').fill('sk-test-walk');
       await visit.confirm('Test');
-      await dialog.getByText('The test succeeded').waitFor();
+      await awaitTested(visit, 'sk-test-walk');
       await dialog.getByRole('row', { name: /^gpt-5-mini Yes Per 1,000 tokens: .* \d/ }).waitFor();
       expect((await rowsOf(admin, '/channels')).map(({ name }) => name)).not.toContain('second-openai');
       await visit.confirm('Add');

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { awaitTested } from './await-tested.ts';
 import { rowOf } from './rows.ts';
 import type { Action } from './scene.ts';
 
@@ -22,7 +23,7 @@ export const providerActions: readonly Action[] = [
       await visit.picture('provider-refused');
       await visit.fill('Base URL', `${gateway.sandboxUrl}/sandbox-a/openai`);
       await visit.confirm('Test');
-      await dialog.getByText('The test succeeded').waitFor();
+      await awaitTested(visit, 'sk-test-walk');
       await visit.picture('provider-add');
       await visit.confirm('Add');
       await visit.awaitMessage('Added third-openai.');
