@@ -92,6 +92,28 @@ describe('a picture in the result of a tool', () => {
     expect(request.leftOut).toEqual([]);
   });
 
+  it('is read in a chat completion as a part of the Responses API, as Open WebUI 0.10 sends it', () => {
+    const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const content: JsonObject[] = [
+      { type: 'input_text', text: '{"seen":1}' },
+      { type: 'input_image', image_url: url, detail: 'low' },
+    ];
+    const messages: JsonObject[] = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c1', content },
+    ];
+    const request = readBy('chat completions')({ messages });
+    expect(request.messages.at(-1)).toMatchObject({
+      content: [
+        { type: 'text', text: '{"seen":1}' },
+        { type: 'image', url, detail: 'low' },
+      ],
+    });
+    expect(request.leftOut).toEqual([]);
+    expect(refusalOf(() => readOpenaiChat({ model: 'm', messages })).param).toBe('messages.2.content.0.type');
+  });
+
   it('is read alone where the function returned nothing else, as rig sends it', () => {
     const alone = (parts: JsonObject[]) => ({
       contents: [

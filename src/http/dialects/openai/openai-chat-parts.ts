@@ -41,6 +41,14 @@ const DocumentPart = z.object({
   document_name: z.string().max(512).nullish(),
   cache_control: CacheMark,
 });
+/** Parts of the Responses API, which Open WebUI 0.8 to 0.10 sends in the results of tools. */
+const InputText = TextPart.extend({ type: z.literal('input_text') });
+const InputImage = z.object({
+  type: z.literal('input_image'),
+  image_url: V1ImageUrl,
+  detail: ImagePart.shape.image_url.shape.detail,
+  cache_control: CacheMark,
+});
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
 const contentOf = <Part extends z.ZodType>(part: Part, max: number) =>
@@ -53,7 +61,7 @@ export const contentsOf = (max: number) => ({
 });
 /** What users and tools say under `/v1`. */
 export const v1Content = contentOf(
-  z.discriminatedUnion('type', [TextPart, PictureOrPdf, FilePart, DocumentPart]),
+  z.discriminatedUnion('type', [TextPart, PictureOrPdf, FilePart, DocumentPart, InputText, InputImage]),
   v1ItemsMax,
 );
 
@@ -78,7 +86,9 @@ export const toChatContent = (content: ContentIn, at: string): ChatContent =>
 function toPart(part: PartIn, at: string): ChatPart {
   if (part.type === 'refusal') return { type: 'text', text: part.refusal };
   const cached = nonNullFields({ cacheControl: part.cache_control });
-  if (part.type === 'text') return { type: 'text', text: part.text, ...cached };
+  if (part.type === 'text' || part.type === 'input_text') return { type: 'text', text: part.text, ...cached };
+  if (part.type === 'input_image')
+    return { type: 'image', url: part.image_url, ...nonNullFields({ detail: part.detail }), ...cached };
   if (part.type === 'document_url') return { ...toDocument(part, at), ...cached };
   if (part.type === 'file') return { ...toFile(part.file, at), ...cached };
   const { url, detail } = part.image_url;
