@@ -29,7 +29,7 @@ export const errorTable = {
   unsupported_parameter: invalid('This field is not supported here.'),
   previous_response_not_found: invalid('Responses are not stored here.'),
   model_type_mismatch: invalid('This model cannot be used on this route.'),
-  // Agents shorten the conversation where they find words of OpenAI's or Anthropic's in the message.
+  // Agents recognise these words of Anthropic's and OpenAI's, and then shorten the conversation.
   context_length_exceeded: invalid(
     "The prompt is too long: it exceeds the context window. This model's maximum context length is smaller than the prompt.",
   ),

@@ -257,6 +257,8 @@ const azurePath = /^\/+openai\/+(?:deployments\/+(.+?)\/+(?=(?:chat|images)\/)|(
 /** Google's SDKs in their mode for Vertex AI, with a key or with a project (https://docs.cloud.google.com/vertex-ai/docs/reference/rest, read 2026-11-28). */
 const vertexPath =
   /^\/+v1(?:beta1)?\/+(?:projects\/+[^/]+\/+locations\/+[^/]+\/+)?publishers\/+google\/+(?=models\/+[^/]+:(?:\w+Content|countTokens|predict)$)/;
+/** `:predict` has a route of its own under Vertex AI's shortest path, which the OpenAPI document promises. */
+const vertexPredict = '/v1beta1/publishers/google/';
 
 /**
  * Reads the paths of other vendors' clients as those of our routes: without Azure's deployment, which is noted, Groq's `openai`, repeated slashes
@@ -266,8 +268,9 @@ const readVendorPath: AppMiddleware = (ctx, next) => {
   const deployment = azurePath.exec(ctx.path)?.[1];
   if (deployment !== undefined) ctx.state.deployment = unescape(deployment);
   if (isOfAzure(ctx)) ctx.path = ctx.path.replace(azurePath, '/v1/');
-  const vertexRoutes = ctx.path.endsWith(':predict') ? '/v1beta1/publishers/google/' : '/v1beta/';
-  ctx.path = ctx.path.replace(barePath, '/v1/').replace(vertexPath, vertexRoutes);
+  ctx.path = ctx.path
+    .replace(barePath, '/v1/')
+    .replace(vertexPath, (_prefix, _offset, path: string) => (path.endsWith(':predict') ? vertexPredict : '/v1beta/'));
   if (vendorPath.test(ctx.path)) ctx.path = ctx.path.replaceAll(/\/+/g, '/').replaceAll(/^\/openai|\/$/g, '');
   return next();
 };

@@ -23,12 +23,12 @@ afterAll(async () => {
   await gateway?.stop();
 });
 
-/** How programs know that they must shorten the conversation: by words of the message, whatever the dialect. */
+/** The words of the message by which programs recognise that they must shorten the conversation, whatever the dialect. */
 const programs = {
   'Claude Code': /prompt is too long/i,
   LiteLLM: /this model's maximum context length is/i,
 };
-/** How they learn by how much. */
+/** Where they read by how much. */
 const counting = {
   'Claude Code': /prompt is too long[^0-9]*(\d+)\s*tokens?\s*>\s*(\d+)/i,
   'Crush, of Anthropic': /prompt is too long: (\d+) tokens > (\d+) maximum/,
@@ -51,7 +51,7 @@ async function refusalOf(dialect: DialectName, isStream: boolean, prompt: string
 
 describe('a conversation that is longer than the context', () => {
   it.each(cases)(
-    'is refused in words that agents know: $dialect, streamed $isStream',
+    'is refused in words that agents recognise: $dialect, streamed $isStream',
     async ({ dialect, isStream }) => {
       const { status, message } = await refusalOf(dialect, isStream, 'word '.repeat(140_000));
       expect(status).toBe(400);
@@ -60,7 +60,7 @@ describe('a conversation that is longer than the context', () => {
   );
 
   it.each(cases)(
-    'is refused so where the provider finds it: $dialect, streamed $isStream',
+    'is refused in the same words if the provider refuses it: $dialect, streamed $isStream',
     async ({ dialect, isStream }) => {
       const { status, message } = await refusalOf(dialect, isStream, 'hello');
       expect(status).toBe(400);

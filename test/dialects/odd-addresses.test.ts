@@ -76,7 +76,7 @@ describe('an address of Vertex AI', () => {
       headers: { 'x-goog-api-key': scene.apiKey, 'content-type': 'application/json' },
       body: JSON.stringify({ instances: [{ prompt: 'a fox' }] }),
     });
-    // The model writes chats: it is found, and refused for that.
+    // The route is found, and refuses a model for chats.
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('MODEL_TYPE_MISMATCH')]);
   });
 

@@ -114,7 +114,7 @@ describe('openai, responses', () => {
     expect(Number(response.headers.get('x-tollgate-credits'))).toBeGreaterThan(0);
   });
 
-  // By this code GitHub Copilot sends the whole conversation instead.
+  // After this code GitHub Copilot sends the whole conversation.
   const notFound = 'previous_response_not_found';
   it.each([
     { fields: { store: true }, code: 'unsupported_parameter' },

@@ -78,10 +78,10 @@ export function checkContext({ model, private: hidden }: CatalogEntry, hold: Cha
   const [tokens, most] = [hold.likelyInputTokens, hidden.context_tokens];
   throw new GatewayError('context_length_exceeded', {
     param: 'messages',
-    // Claude Code and Crush read the counts where Anthropic and OpenAI write them. "About" stands behind them for that reason.
+    // Claude Code and Crush read the counts from the sentences of Anthropic and OpenAI.
     message:
       `The prompt is too long: ${tokens} tokens > ${most} maximum. This model's maximum context length is ${most} tokens, and the messages resulted in ` +
-      `${tokens} tokens, which is an estimate (${model.id}).`,
+      `${tokens} tokens (estimated for ${model.id}).`,
   });
 }
 

@@ -5,7 +5,8 @@ import { acceptedParameters, listValues } from '../catalog/parameters.ts';
 
 /**
  * OpenAI's `size` (`1536x864`) in the parameters of the catalog entry: its own `size` if it has one, else the aspect ratio and the class of
- * sizes, one of which may stand alone (`16:9`, `2K`), as users of other gateways write them. `auto` is the model's own choice. Throws `invalid_value` for a size that the model does not make.
+ * sizes. Users of other gateways write one of the two alone (`16:9`, `2K`). `auto` is the model's own choice. Throws `invalid_value` for a size
+ * that the model does not make.
  */
 export function pictureSize(entry: CatalogEntry, size: string): JsonObject {
   return sizeParameters(entry, size, 'img_size', classOfPicture);

@@ -9,13 +9,13 @@ export const geminiPages = {
   pageToken: queryAnyText('The `nextPageToken` of the page before.'),
 };
 
-/** What Anthropic's SDKs send in their `beta` part. */
-export const beta = queryAnyText('Anthropic: without effect.');
+/** What Anthropic's SDKs send with their `beta` methods. */
+export const beta = queryAnyText('Anthropic: has no effect.');
 
 /** How the clients of all vendors do. */
 export const vendorPages = {
   limit: queryNumber('The most models. All if absent.', bounds),
-  user: queryAnyText('OpenAI: without effect. LibreChat names its user.'),
+  user: queryAnyText('OpenAI: has no effect. LibreChat sends it.'),
   beta,
   after_id: queryAnyText('Anthropic: the `last_id` of the page before.'),
   before_id: queryAnyText('Anthropic: the `first_id` of the page after.'),

@@ -5,11 +5,12 @@ import { CountBody, MessagesBody } from '../dialects/anthropic/anthropic-chat-fi
 import { anthropicMessage } from '../dialects/anthropic/anthropic-chat-reply.ts';
 import { anthropicWords, readMessages, readTokenCount } from '../dialects/anthropic/anthropic-chat-request.ts';
 import { anthropicStream, asMessageEvents } from '../dialects/anthropic/anthropic-chat-stream.ts';
+import { beta } from '../dialects/model-form.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
 import { AnthropicMessage, TokenCount } from '../openapi/schemas/anthropic-message.ts';
 import { sendJsonText } from '../request/json-text.ts';
-import { queryAnyText, headerText } from '../request/query.ts';
+import { headerText } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
 import { chatAnswer, counting, idempotencyKey, question, questionText } from './common-descriptions.ts';
 import { chatScope, postPartsRow } from './common-rows.ts';
@@ -39,8 +40,7 @@ const post = (path: string) =>
   ({
     ...postPartsRow(path, chatScope),
     dialect: 'anthropic',
-    // What the SDKs send with their `beta` methods.
-    query: { beta: queryAnyText('Has no effect.') },
+    query: { beta },
   }) as const;
 
 /** The Messages API, as Anthropic's SDKs call it. */

@@ -146,7 +146,7 @@ const contentRoute = (deps: VideoDeps, downloads: Downloads): Route =>
   endpoint({
     ...getRow(`${path}/content`, ownTaskScope),
     ...video,
-    // Earlier versions of LiteLLM repeat the id there.
+    // Earlier versions of LiteLLM repeat the id in the query.
     skipsQuery: true,
     summary: 'Download a video, for SDKs of OpenAI',
     description: 'Supports `Range`.',

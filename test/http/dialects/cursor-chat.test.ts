@@ -42,7 +42,7 @@ describe("a chat completion in Cursor's words", () => {
     ['an input and no messages', { input: 'hello' }],
     ['an input and empty messages', { input, messages: [] }],
     ['messages and a flat tool', { messages, tools: tools.flat }],
-  ])('is known by %s', (_what, body) => {
+  ])('is recognised by %s', (_what, body) => {
     expect(isCursorChat(body)).toBe(true);
   });
 
@@ -51,7 +51,7 @@ describe("a chat completion in Cursor's words", () => {
     ['messages beside an input', { messages, input }],
     ['tools of chat completions', { messages, tools: tools.nested }],
     ['nothing', {}],
-  ])('is not taken from %s', (_what, body) => {
+  ])('is not recognised in %s', (_what, body) => {
     expect(isCursorChat(body)).toBe(false);
   });
 

@@ -202,7 +202,7 @@ describe('pictures under /v1/images', () => {
     await gateway.poll(apiKey, task.task_id);
   });
 
-  // OpenAI's models of that name answer with a URL, and LibreChat, CrewAI and LangChain read nothing else of them.
+  // OpenAI's DALL·E answers with a URL, and LibreChat, CrewAI and LangChain read only that.
   it.each([
     ['gpt-image-1', 'b64_json'],
     ['dall-e-3', 'url'],

@@ -7,8 +7,8 @@ import type { ModelForm, ModelQuery } from '../model-form.ts';
 import type { AnthropicModel, AnthropicModels } from '../../openapi/schemas/vendor-models.ts';
 
 /**
- * Anthropic's models (https://docs.claude.com/en/api/models-list, read 2026-11-22): chat models. Without a `limit` all of them, because programs read
- * one page: Anthropic has fewer models than the 20 of its own.
+ * Anthropic's models (https://docs.claude.com/en/api/models-list, read 2026-11-22): chat models. Without a `limit` the list is whole: LibreChat,
+ * LobeChat, n8n and Jan read one page, and Anthropic's default of 20 would hide the other models from their users.
  */
 export const anthropicModels: ModelForm<z.input<typeof AnthropicModels>, z.input<typeof AnthropicModel>> = {
   name: 'anthropic',

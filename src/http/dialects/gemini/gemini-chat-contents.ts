@@ -85,9 +85,9 @@ export const v1ContentsWith = (max: number) => {
 };
 
 /**
- * A call without an id gets one from its position, so that the same conversation has the same ids each time it is sent. An
- * answer belongs to the unanswered call with its id, else to the first of its name, else to the first that no other answer names: some clients write the names of functions
- * in another way there, or an id of their own (Semantic Kernel, ruby_llm before 1.9).
+ * A call without an id gets one from its position, so that the same conversation has the same ids each time it is sent. An answer belongs to
+ * the unanswered call with its id, else to the first one of its name, else to the first one that no answer of its turn names: Semantic Kernel
+ * and ruby_llm before 1.9 give answers another name than their calls.
  */
 export function messagesOfContents(contents: z.output<ReturnType<typeof v1ContentsWith>>): ChatMessage[] {
   const unanswered: Called[] = [];
@@ -110,9 +110,12 @@ export function messagesOfContents(contents: z.output<ReturnType<typeof v1Conten
     if (contentParts.some(({ functionCall }) => functionCall))
       throw fieldError(at, 'only a message with role model may have a functionCall');
     const answersOfTurn = contentParts.flatMap(({ functionResponse }) => functionResponse ?? []);
+    const ids = new Set(answersOfTurn.map(({ id }) => id));
+    const names = new Set(answersOfTurn.map(({ name }) => name));
+    const isNamed = ({ id, name }: Called): boolean => ids.has(id) || names.has(name);
     const answers = contentParts.flatMap(({ functionResponse: answer, at: partPath }): ChatMessage[] => {
       if (!answer) return [];
-      const call = answeredCall(unanswered, answer, answersOfTurn);
+      const call = answeredCall(unanswered, answer, isNamed);
       if (!call) throw fieldError(at, 'no earlier functionCall matches this functionResponse');
       return [{ role: 'tool', toolCallId: call.id, content: toResult(answer, `${partPath}.functionResponse.parts`) }];
     });
@@ -126,18 +129,12 @@ interface Called {
   name: string;
 }
 
-/** Takes the call of an answer, one of those of its turn, from the unanswered ones; undefined if there is none. */
-function answeredCall(
-  unanswered: Called[],
-  answer: Partial<Called>,
-  answersOfTurn: readonly Partial<Called>[],
-): Called | undefined {
-  const isOfOther = ({ id, name }: Called): boolean =>
-    answersOfTurn.some((other) => other !== answer && (other.id === id || other.name === name));
+/** Removes the call of an answer from the unanswered ones, and returns it; undefined if there is none. */
+function answeredCall(unanswered: Called[], answer: Partial<Called>, isNamed: (call: Called) => boolean) {
   const call =
     unanswered.find(({ id }) => id === answer.id) ??
     unanswered.find(({ name }) => name === answer.name) ??
-    unanswered.find((one) => !isOfOther(one));
+    unanswered.find((one) => !isNamed(one));
   if (call) unanswered.splice(unanswered.indexOf(call), 1);
   return call;
 }

@@ -7,9 +7,9 @@ import { readResponses } from '../responses/responses-request.ts';
 import { readV1OpenaiChat } from './openai-chat-request.ts';
 
 /**
- * Whether a chat completion is requested as Cursor's agent does at an address of the user's own
- * (https://docs.litellm.ai/docs/tutorials/cursor_integration, read 2026-11-29): with the `input` of the Responses API instead of messages, or with
- * its flat tools.
+ * Whether a chat completion has the form that Cursor's agent sends to a base URL of the user's own
+ * (https://docs.litellm.ai/docs/tutorials/cursor_integration, read 2026-11-29): the `input` of the Responses API instead of messages, or its
+ * flat tools.
  */
 export const isCursorChat = (body: JsonObject): boolean =>
   hasInput(body) || (Array.isArray(body['tools']) && body['tools'].some(isFlat));
@@ -19,8 +19,9 @@ export const hasInput = ({ input, messages }: JsonObject): boolean =>
   isNonNull(input) && (!isNonNull(messages) || (Array.isArray(messages) && messages.length === 0));
 
 /**
- * Reads such a request. Throws as `readResponses` does if the conversation is `input`, else as `readV1OpenaiChat`. Cursor reads the call of a custom tool as
- * a function's whose arguments are the free text, and sends it back so (https://github.com/icebear0828/codex-proxy/pull/708, read 2026-11-29).
+ * Reads such a request. Throws as `readResponses` does if the conversation is `input`, else as `readV1OpenaiChat`. Cursor expects the call of a
+ * custom tool as that of a function whose arguments are the free text, and sends it back in that form
+ * (https://github.com/icebear0828/codex-proxy/pull/708, read 2026-11-29).
  */
 export function readCursorChat(body: JsonObject, reading: Reading): ChatRequest {
   const request = hasInput(body)

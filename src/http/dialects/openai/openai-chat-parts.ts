@@ -87,11 +87,9 @@ function toPart(part: PartIn, at: string): ChatPart {
   if (part.type === 'refusal') return { type: 'text', text: part.refusal };
   const cached = nonNullFields({ cacheControl: part.cache_control });
   if (part.type === 'text' || part.type === 'input_text') return { type: 'text', text: part.text, ...cached };
-  if (part.type === 'input_image')
-    return { type: 'image', url: part.image_url, ...nonNullFields({ detail: part.detail }), ...cached };
   if (part.type === 'document_url') return { ...toDocument(part, at), ...cached };
   if (part.type === 'file') return { ...toFile(part.file, at), ...cached };
-  const { url, detail } = part.image_url;
+  const { url, detail } = part.type === 'input_image' ? { ...part, url: part.image_url } : part.image_url;
   if (isPdfUri(url)) return { ...toFilePart({ at, data: url }), ...cached };
   return { type: 'image', url, ...nonNullFields({ detail }), ...cached };
 }

@@ -56,7 +56,7 @@ function toImageRequest(
   const { size, response_format: format, async, user: _user, safety_identifier: _identifier, ...rest } = parsed;
   return {
     images,
-    // OpenAI's older models answer with a URL by themselves, and their clients read nothing else.
+    // DALL·E answers with a URL unless the client asks for something else, and programs that name it read only that.
     isInline: isNonNull(format) ? format !== 'url' : !/(^|\/)dall-e/.test(rest.model),
     isAsync: async === true,
     ...nonNullFields({ size, leftOut }),
@@ -84,7 +84,7 @@ export const Reference = z
   .strictObject({
     image_url: z.string().min(1).optional(),
     file_id: z.string().min(1).optional(),
-    // As xAI has it (https://docs.x.ai/docs/guides/image-generations, read 2026-11-29).
+    // xAI's form, which the AI SDK sends (`packages/xai/src/xai-image-model.ts`, read 2026-11-29).
     url: z.string().min(1).optional(),
     type: z.literal('image_url').optional(),
   })

@@ -103,11 +103,11 @@ const ProviderItem = z
   .object({ type: z.string().max(200) })
   .catchall(anyJson)
   .transform(({ type }) => ({ type: 'provider' as const, kind: type }));
-/** What Codex asks of a provider that it takes for OpenAI, and what such a provider has answered. */
+/** With these items Codex asks OpenAI to compact the conversation, and sends back what OpenAI compacted. */
 const CompactionItem = ProviderItem.refine(() => false, {
   path: ['type'],
   message:
-    'is not supported, because conversations are not compacted here. Codex compacts its own if the name of its provider is not "OpenAI"',
+    'is not supported, because conversations are not compacted here. Codex compacts them itself if its provider has another name than "OpenAI"',
 });
 export type InputItem = z.infer<typeof InputMessage> | z.infer<typeof Typed> | z.infer<typeof ProviderItem>;
 

@@ -86,15 +86,15 @@ export function openResponse({ id, created, model }: Omit<ChatAnswer, 'reply' | 
 
 const numberOr = (usual: number, value: JsonValue | undefined): number => (typeof value === 'number' ? value : usual);
 
-/** The tools that were offered to the model, with every member that typed clients demand. Those that a provider would run were left out. */
+/** The tools that the model was offered, with every member that typed clients demand. Tools that a provider would run are not offered. */
 const toShownTools = (tools: JsonValue | undefined): JsonObject[] =>
   (Array.isArray(tools) ? tools : []).map(asObject).flatMap((tool) => {
     if (tool.type === 'custom') return [tool];
     if (tool.type === 'namespace')
       return [{ description: '', ...nonNullFields(tool), tools: toShownTools(tool.tools) }];
-    return tool.type === 'function' ? [{ ...emptyTool, ...nonNullFields(tool) }] : [];
+    return tool.type === 'function' ? [{ ...emptyFunction, ...nonNullFields(tool) }] : [];
   });
-const emptyTool = { description: null, parameters: { type: 'object', properties: {} }, strict: false };
+const emptyFunction = { description: null, parameters: { type: 'object', properties: {} }, strict: false };
 
 const asObject = (value: JsonObject[string] | undefined): JsonObject => (isObject(value) ? value : {});
 

@@ -106,8 +106,8 @@ const refusedFields: Readonly<Record<string, string>> = {
   store: 'Responses are not stored here: store must be false or absent.',
   background: 'Responses are not stored here: background must be false or absent.',
   previous_response_id:
-    'Responses are not stored here: send the earlier items in input instead of previous_response_id. With store: false clients do so ' +
-    '(in Microsoft.Extensions.AI: StoredOutputEnabled = false; in Agent Framework: the option store; in VS Code: statefulResponses).',
+    'Responses are not stored here: send the earlier items in input instead of previous_response_id. Clients do so ' +
+    'once they are told that nothing is stored (Microsoft.Extensions.AI: StoredOutputEnabled, Agent Framework: store, VS Code: statefulResponses, each false).',
   conversation: 'Conversations are not stored here: send the earlier items in input.',
   prompt: 'Prompts are not stored here: send their text in instructions or input.',
   top_logprobs: 'The field top_logprobs is not supported, or not with this value.',
@@ -123,7 +123,7 @@ function furtherFields(parsed: z.infer<typeof ResponsesBody>, own: VendorFieldCo
   const further = withoutHarmless(unread, harmless);
   for (const param of Object.keys(further)) {
     const message = Object.hasOwn(refusedFields, param) ? refusedFields[param] : undefined;
-    // By OpenAI's own code GitHub Copilot knows to send the whole conversation.
+    // After this code of OpenAI's, GitHub Copilot sends the whole conversation.
     const code = param === 'previous_response_id' ? 'previous_response_not_found' : 'unsupported_parameter';
     if (message !== undefined) throw new GatewayError(code, { param, message });
   }
