@@ -78,7 +78,7 @@ interface Undelivered {
 export const isUntakenChat = 'i.task_id is null and i.replayed_at is null and i.expires_at > clock_timestamp()';
 
 /**
- * Binds what did not reach its client for ten minutes, so that one repetition of the request takes it over (`takeUndelivered`,
+ * Binds what did not reach its client for ten minutes, and `runsSecondsMax` more if a chat still runs, so that one repetition of the request takes it over (`takeUndelivered`,
  * `takeLostChat`). All processes learn that the key has a lost chat.
  */
 export async function keepUndelivered(
@@ -102,7 +102,7 @@ export async function keepUndelivered(
 }
 
 /**
- * Takes the oldest task of an equal request that was not delivered, unless it failed or was deleted. Null if there is none. Repetitions that
+ * Takes the oldest task of an equal request that was not delivered, unless it failed, was canceled or was deleted. Null if there is none. Repetitions that
  * run at the same time take different tasks.
  */
 export const takeUndelivered = (

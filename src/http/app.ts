@@ -317,6 +317,13 @@ const crossing =
     return routes.some(isClientRoute) ? 'listed' : 'none';
   };
 
+/** Routes that clients of other gateways call, and the one that does it here: those of new-api, of Genkit's plugin for Google, and OpenAI's older one. */
+const clientsRoutes: readonly [absent: RegExp, instead: string][] = [
+  [/^\/v1\/video\/generations\b/, 'POST /v1/videos'],
+  [/^\/v1(beta)?\/interactions\b/, 'POST /v1beta/models/MODEL:generateContent'],
+  [/^\/v1\/completions$/, 'POST /v1/chat/completions'],
+];
+
 /** 405 with `Allow` if only the method is wrong, otherwise 404; in the dialect of the path. */
 function refuseUnmatched(table: RouteTable): AppMiddleware {
   return (ctx) => {
@@ -326,7 +333,9 @@ function refuseUnmatched(table: RouteTable): AppMiddleware {
     const [route] = routes;
     if (!route) {
       const list = ctx.path.startsWith(adminPrefix) ? `${adminPrefix}/openapi.json` : '/docs';
-      const message = `There is no route ${quoted(ctx.path)}. GET ${list} shows those that exist.`;
+      const instead = clientsRoutes.find(([absent]) => absent.test(ctx.path))?.[1];
+      const advice = instead === undefined ? `GET ${list} shows those that exist.` : `Use ${instead}.`;
+      const message = `There is no route ${quoted(ctx.path)}. ${advice}`;
       throw new GatewayError('not_found', { message });
     }
     ctx.state.route = route;

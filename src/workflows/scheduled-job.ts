@@ -3,8 +3,8 @@ import type { Activities } from '../activities/index.ts';
 import { taskQueues, type ScheduledJobInput } from '../domain/tasks/workflow-contract.ts';
 
 /**
- * One scheduled run of a job. The database has its lock and its record. If the worker dies or the command fails, this workflow
- * retries the run, and the Schedule skips its turns meanwhile.
+ * One scheduled run of a job. The database has its lock and its record. If the worker dies or the run fails, this workflow
+ * retries it, and the Schedule skips its turns meanwhile.
  */
 export async function job({ name, heartbeatTimeoutMs }: ScheduledJobInput): Promise<string> {
   const { runJob } = proxyActivities<Activities>({

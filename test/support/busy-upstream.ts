@@ -35,7 +35,7 @@ export interface BusyUpstream {
   reads: SeenRead[];
   /** Refuses each later submit for which `when` is true, or with the answer that it returns. Null: none. */
   refuse(answer: BusyAnswer | null, when?: RefusesWhen): void;
-  /** Ends every connection, and accepts none until \`comeBack\`. */
+  /** Ends every connection, and accepts none until `comeBack`. */
   leave(): Promise<void>;
   comeBack(): Promise<void>;
   close(): Promise<void>;

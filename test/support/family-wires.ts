@@ -178,7 +178,7 @@ const gemini: FamilyWire = {
     geminiParts([{ text }], { finishReason: geminiFinish[finish] }, usage ? { usageMetadata: geminiUsage(usage) } : {}),
 };
 
-/** Every family of providers that offers chat. */
+/** Every form in which providers answer chats. The family `openai` has two. */
 export const familyWires = { openai, responses, anthropic, gemini } satisfies Record<string, FamilyWire>;
 export type FamilyName = keyof typeof familyWires;
 

@@ -19,7 +19,7 @@ import { createTemporalNamespace, type TemporalNamespace } from './temporal-name
 export type { KeyOptions, TestProject } from './operator.ts';
 
 export interface GatewayOptions {
-  /** Beside or instead of the quick settings below. */
+  /** Beside or instead of `quickSettings`. */
   env?: Record<string, string>;
   /** How many of each to start; 1 when absent. */
   apis?: number;
@@ -53,8 +53,8 @@ export interface Gateway extends Operator, ApiClient, GatewayPrograms {
   /** The books, added up. */
   verifyLedger(): Promise<LedgerReport>;
   /**
-   * Ends the processes, drops the database and removes the logs, which stay when `keepLogs` or when a poll has failed. Throws if the
-   * books do not add up.
+   * Ends the processes, drops the database and removes the logs. These stay with `keepLogs`, after a failed poll, and if the books do not add
+   * up, which throws.
    */
   stop(options?: { keepLogs?: boolean }): Promise<void>;
 }

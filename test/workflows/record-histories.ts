@@ -246,7 +246,8 @@ async function recordOne(scene: Scene, path: Path): Promise<JsonValue> {
     const text = historyToJSON(await handle.fetchHistory());
     const hasUpdate = text.includes('EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
     const needsNoUpdate = [paths['resumed'], paths['resumed-after-end'], paths['delivered-again']].includes(path);
-    if (hasUpdate || needsNoUpdate || tries >= triesMax) return scrubbed(Json.parse(JSON.parse(text)));
+    if (hasUpdate || needsNoUpdate) return scrubbed(Json.parse(JSON.parse(text)));
+    if (tries >= triesMax) throw new Error(`${workflowId}: no history has the update after ${triesMax} tries`);
     await sleep(2_500);
   }
 }

@@ -37,7 +37,7 @@ type Body<M extends Method, Path extends PathOf<M>> =
       : undefined
     : undefined;
 
-/** A gateway that takes the request and never answers does not answer either, and its pages must say so. */
+/** A frozen gateway accepts a connection and never answers. After this time the page says that it is unreachable. */
 const readMsMax = 30_000;
 
 /** Reads a resource of the admin API. Fails as `unreachable` if there is no answer within half a minute. */
@@ -50,7 +50,7 @@ export const read = <Path extends PathOf<'get'>>(
   return sendJson(addressOf(path, { ...inputs }), { signal: signal ? AbortSignal.any([signal, limit]) : limit });
 };
 
-/** The same with the version, on which a change can be based, and with the time of the server, in unix seconds. */
+/** The same with the version, on which a change can be based, and with the time of the server, in unix seconds (0 if the answer has no date). */
 export async function readVersioned<Path extends PathOf<'get'>>(path: Path, inputs: Inputs<'get', Path>) {
   const response = await send(addressOf(path, { ...inputs }), { signal: AbortSignal.timeout(readMsMax) });
   const resource = (await response.json()) as Answer<'get', Path>;
@@ -59,7 +59,7 @@ export async function readVersioned<Path extends PathOf<'get'>>(path: Path, inpu
 }
 
 /**
- * Changes something by the admin API. Each call has an idempotency key of its own, so one press of a button acts once. With `version` it fails as
+ * Changes something by the admin API. Each call except DELETE has an idempotency key of its own, so one press of a button acts once. With `version` it fails as
  * `version_conflict` if the thing has another one by then.
  */
 export async function change<M extends Exclude<Method, 'get'>, Path extends PathOf<M>>(

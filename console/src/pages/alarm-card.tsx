@@ -160,12 +160,11 @@ function AlarmLink({ kind, subject }: Pick<Alarm, 'kind' | 'subject'>) {
 }
 
 const links: Record<
-  Alarm['kind'],
-  { to: '/channels' | '/tasks' | '/jobs' | '/deliveries'; name: string; search?: Record<string, string> } | null
+  Exclude<Alarm['kind'], 'job'>,
+  { to: '/channels' | '/tasks' | '/deliveries'; name: string; search?: Record<string, string> } | null
 > = {
   channel: { to: '/channels', name: 'channels' },
   unknown_outcome: { to: '/tasks', name: 'tasks', search: { unknown: 'true' } },
-  job: { to: '/jobs', name: 'jobs' },
   temporal: { to: '/tasks', name: 'tasks' },
   // Nothing of the console repairs it.
   installation: null,

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** Shows what has just come, although the dialog or the page was longer than the window. */
+/** Scrolls to its content when that appears, because a long dialog or page may show it outside the window. */
 export const IntoView = ({ children }: { children: ReactNode }) => (
   // The header of a dialog stays above what scrolls.
   <div ref={show} style={{ scrollMarginTop: '4.5rem' }}>

@@ -8,7 +8,7 @@ import { mediaAnswers } from './media-answers.ts';
  * …/docs/reference/error-codes, read on 2026-11-26): "NSFW content detected. …", "… flagged as sensitive. … (E005)".
  */
 export const replicateWords: WordTable = {
-  codes: { content_policy: ['E005'], unknown_job: [] },
+  codes: { content_policy: ['E005'] },
   phrases: {
     content_policy: [/^(?:error: )?nsfw content (?:was )?detected\b/i, /\bwas flagged as sensitive\b/i, /\(E005\)/],
     account: [/\bfree time limit reached\b/i, /\binsufficient credit\b/i],

@@ -8,7 +8,7 @@ import {
   type ScheduledJobRun,
 } from '../../db/scheduled-jobs/scheduled-job-runs.ts';
 import { scheduledJobNames, type ScheduledJobName } from '../../domain/tasks/scheduled-job.ts';
-import { EndedRun, ListedRun as Run, RunningScheduledJob } from '../schemas/scheduled-jobs.ts';
+import { RunResult, ListedRun as Run, RunningScheduledJob } from '../schemas/scheduled-jobs.ts';
 import { group, option, action } from '../define-action.ts';
 import { listInput, listRequest } from '../list-input.ts';
 import { factText, time } from '../plain-text.ts';
@@ -48,7 +48,7 @@ const run = action({
   summary: 'run a job now, in this process, unless it is already running',
   input: { name: z.enum(scheduledJobNames).describe(scheduledJobNames.join(', ')) },
   route: { method: 'POST', path: '/jobs/:name/run', role: 'operator' },
-  answer: EndedRun,
+  answer: RunResult,
   pendingAnswer: RunningScheduledJob,
   needs: 'worker',
   async run({ answerWithinSeconds, ...deps }, { name }, actor) {
@@ -65,7 +65,7 @@ const run = action({
   },
 });
 
-function resultOf(name: ScheduledJobName, result: ScheduledJobResult): Report<z.input<typeof EndedRun>> {
+function resultOf(name: ScheduledJobName, result: ScheduledJobResult): Report<z.input<typeof RunResult>> {
   if (!result.ran) {
     return {
       document: { name, ran: false, reason: 'already_running', run_id: result.runId },

@@ -22,7 +22,7 @@ export const ListedRun = z
   })
   .meta({ id: 'JobRun' });
 
-export const EndedRun = z.union([
+export const RunResult = z.union([
   z
     .object({ run_id: runId, name, ran: z.literal(true), state: z.enum(['succeeded', 'failed']), summary })
     .meta({ id: 'EndedRun' }),

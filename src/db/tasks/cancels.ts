@@ -4,7 +4,8 @@ import type { Database } from '../database.ts';
 /**
  * Records a client's cancel request. From then on no attempt begins, even if the cancel is refused. It locks the task's row, as
  * beginning an attempt does, so that each sees the other. The process that gets a `mark` decides the cancel. `joined`: another
- * process decides one, which takes at most `decisionSeconds`; an older mark is taken over.
+ * process decides one, which takes at most `decisionSeconds`; an older mark is taken over. `ended`: no cancel is pending any more, because the
+ * task has ended or another process has just refused its cancel.
  */
 export async function requestCancel(
   database: Database,

@@ -29,3 +29,7 @@ export const modelList = (entries: readonly CatalogEntry[]) => ({
   object: 'list' as const,
   data: entries.filter(isOffered).map(publicModel),
 });
+
+/** The same entries, chat models before others: HuggingFace's chat-ui and codecompanion.nvim chat with the first model of the list unless told otherwise. */
+export const chatFirst = (entries: readonly CatalogEntry[]): CatalogEntry[] =>
+  entries.toSorted((one, other) => Number(other.model.type === 'chat') - Number(one.model.type === 'chat'));

@@ -41,7 +41,7 @@ export function resolveMediaRequest(
   return { input };
 }
 
-/** Fields of a create request that are not parameters of the model. The command that handles the request reads them. */
+/** Fields of a create request that are not parameters of the model. The service that handles the request reads them. */
 export const envelopeKeys: ReadonlySet<string> = new Set(['model', 'callback_url', ...taskOptionKeys]);
 
 /** The tuning parameters that the specification names (§4.4). The name of a vendor's variant field comes from the catalog. */
@@ -91,7 +91,7 @@ export function accepts(accepted: AcceptedParameter, value: unknown): value is P
   return stepValue(min, step, Math.round((value - min) / step)) === value;
 }
 
-/** All accepted values, or undefined if there are more than `valuesMax`. */
+/** All accepted values; undefined for a range of more than `valuesMax`. A list of values is returned whole. */
 export function listValues(accepted: AcceptedParameter, valuesMax = 1_000): ParameterValue[] | undefined {
   if (accepted.kind === 'values') return [...accepted.values];
   const { min, max, step } = accepted;

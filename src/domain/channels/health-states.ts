@@ -1,5 +1,5 @@
-/** Why a model of a channel is not drawn, or needs an operator (glossary in docs/ARCHITECTURE.md). */
-export interface ModelState {
+/** The health of a model at one channel that is not drawn, or needs an operator (glossary in docs/ARCHITECTURE.md). */
+export interface ChannelModelState {
   /** `*` for all models. */
   model: string;
   state: 'tripped' | 'cooling_down' | 'probing' | 'not_drawn' | 'alarm';
@@ -14,7 +14,7 @@ interface HealthForDraw {
 }
 
 /** The states of a channel's models; none for a model that is available. */
-export function channelStates(channel: HealthForDraw, nowMs: number): ModelState[] {
+export function channelStates(channel: HealthForDraw, nowMs: number): ChannelModelState[] {
   const { unavailableUntil, trippedModels, notDrawn, alarms } = channel;
   const isOut = (model: string): boolean => (unavailableUntil[model] ?? 0) > nowMs;
   const cooling = Object.keys(unavailableUntil).filter((model) => isOut(model) && !trippedModels.includes(model));

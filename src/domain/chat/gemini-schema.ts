@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 
 /**
- * Translates Gemini's own schema words to JSON Schema: upper-case types become lower-case, and `nullable` becomes a second type. JSON
- * Schema itself stays unchanged (https://ai.google.dev/api/caching#Schema, read 2026-11-21).
+ * Translates Gemini's own schema words to JSON Schema: upper-case types become lower-case, `nullable` becomes a second type, and limits that
+ * are texts, as the types of `@google/genai` 3.1.0 demand, become numbers. JSON Schema itself stays unchanged (https://ai.google.dev/api/caching#Schema, read 2026-11-21).
  */
 export function fromGeminiSchema({ nullable, ...words }: JsonObject): JsonObject {
   const schema = Object.fromEntries(Object.entries(words).map(([word, value]) => [word, inner(word, value)]));
@@ -22,9 +22,20 @@ function orNull(schema: JsonObject): JsonObject {
 
 const geminiTypes: ReadonlySet<string> = new Set(['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL']);
 
+/** Whole numbers of 64 bits, which the JSON of Protocol Buffers writes as text. */
+const limits: ReadonlySet<string> = new Set([
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
+]);
+
 /** Translates schemas only: an `enum` or `default` that looks like a schema is data. */
 function inner(word: string, value: JsonValue): JsonValue {
   if (word === 'type') return typeof value === 'string' && geminiTypes.has(value) ? value.toLowerCase() : value;
+  if (limits.has(word)) return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   if (word === 'properties' || word === '$defs' || word === 'definitions') {
     return isObject(value)
       ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, asSchema(one)]))

@@ -30,7 +30,7 @@ export const EditForm = z
   .catchall(others)
   .meta({ id: 'OpenaiEditForm' });
 
-/** The form of `POST /v1/videos`: the fields of its JSON, with the first picture as a file, a URL or the id of an upload. */
+/** The form of `POST /v1/videos`: the fields of its JSON, with the pictures as files, a URL or the id of an upload. */
 export const VideoForm = z
   .object({
     model: z.string().min(1).max(200),
@@ -40,7 +40,13 @@ export const VideoForm = z
       .regex(/^[1-9]\d{0,3}$/)
       .optional(),
     size: z.string().min(1).max(50).optional(),
-    input_reference: file.optional(),
+    input_reference: z.union([file, z.array(file).min(1).max(editedPicturesMax)]).optional(),
+    'input_reference[]': z
+      .array(file)
+      .min(1)
+      .max(editedPicturesMax)
+      .optional()
+      .describe('The same as `input_reference`, one part for each.'),
     'input_reference[image_url]': z.string().min(1).optional(),
     'input_reference[file_id]': z.string().min(1).optional(),
   })

@@ -41,7 +41,7 @@ function formRules(body: JsonObject, { maxBytes, share }: BodyLimits): FormRules
       files: filesMax,
       fields: fieldsMax,
       parts: filesMax + fieldsMax,
-      fieldSize: fieldMaxBytes,
+      fieldSize: maxBytes,
       fileSize: maxBytes,
     },
     isPartAFile: (_name, type, fileName) => fileName !== undefined || type === 'application/octet-stream',
@@ -52,7 +52,10 @@ function formRules(body: JsonObject, { maxBytes, share }: BodyLimits): FormRules
     },
     invalid: (message, cause) => invalid(message, undefined, cause),
     field(name, text, isCut) {
-      if (isCut) throw invalid(`The field ${quoted(name)} has more than ${fieldMaxBytes} bytes.`, name);
+      const most = pictureFields.test(name) ? maxBytes : fieldMaxBytes;
+      const bytes = Buffer.byteLength(text);
+      if (isCut || bytes > most) throw invalid(`The field ${quoted(name)} has more than ${most} bytes.`, name);
+      if (bytes > fieldMaxBytes) share.take(bytes);
       addField(body, name, scalarOf(name, text));
     },
     file(name, type) {
@@ -72,6 +75,9 @@ function formRules(body: JsonObject, { maxBytes, share }: BodyLimits): FormRules
 /** A declared type is part of the data URI and nothing else. The bytes decide what the file is. */
 const plainType = (type: string): string =>
   /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : 'application/octet-stream';
+
+/** Fields with pictures, which openai-go and openai-java send as data URIs. */
+const pictureFields = /^(image|images|input_reference|reference_images)(\[\w{0,64}\])?$/;
 
 /** Fields of text or with members of text, which may look like numbers. */
 const textFields = /^(model|prompt|negative_prompt|user|safety_identifier|size|seconds|metadata\[.*)$/;

@@ -18,6 +18,9 @@ const usualLimits: EventStreamLimits = {
   slowWindowSeconds: 30,
 };
 
+/** A bare JSON object after an event. In the JSON of an event a line break is escaped. */
+const BEFORE_BARE = '\n\n{';
+
 /** Answers HEAD as a stream begins. Returns false for any other method. */
 export function answerStreamHead(ctx: AppContext): boolean {
   if (ctx.method !== 'HEAD') return false;
@@ -67,13 +70,17 @@ export class EventStream {
     return this.#send(this.#framing.put(events));
   }
 
-  /** Sends the last events. */
+  /** Sends the last events. A bare JSON object after them is sent as a chunk of its own: `@google/genai` before 3.1 reads errors there only. */
   end(events: string): void {
     const { res } = this.#ctx;
     if (res.closed) return;
+    const text = this.#framing.put(events) + this.#framing.end;
+    const bare = text.indexOf(BEFORE_BARE);
+    const begin = bare < 0 ? 0 : bare + BEFORE_BARE.length - 1;
+    if (begin > 0) void this.#send(text.slice(0, begin));
     this.#open();
     this.#silence.stop();
-    const last = this.#chunk(this.#framing.put(events) + this.#framing.end);
+    const last = this.#chunk(text.slice(begin));
     res.end(this.#isChunked ? `${last}0\r\n\r\n` : last);
   }
 

@@ -6,7 +6,7 @@ import { writeJson } from './write-json.ts';
 export const LARGE_BYTES = 16_384;
 
 /**
- * Turns an object into JSON, and returns the length of the answer; 0 for a stream. A large text becomes bytes: as a string it would be in
+ * Turns an object into JSON, and returns the length of the answer in bytes; 0 for a stream and for no body. A large text becomes bytes: as a string it would be in
  * the heap and a second time in the socket. Done here and not by Koa, so that a body that cannot be serialised is still an error in the
  * right dialect.
  */
@@ -21,8 +21,7 @@ export async function writeBody(ctx: AppContext): Promise<number> {
   }
   const text: unknown = ctx.body;
   if (typeof text !== 'string') return 0;
-  if (text.length < LARGE_BYTES) return text.length;
-  const bytes = Buffer.from(text);
-  ctx.body = bytes;
-  return bytes.length;
+  const length = Buffer.byteLength(text);
+  if (length >= LARGE_BYTES) ctx.body = Buffer.from(text);
+  return length;
 }

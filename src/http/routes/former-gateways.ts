@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import type { Deps } from '../../deps.ts';
 import { hasCapability, type CatalogEntry } from '../../domain/catalog/catalog.ts';
-import { isOffered } from '../../domain/catalog/model-list.ts';
+import { chatFirst, isOffered } from '../../domain/catalog/model-list.ts';
 import { isAllowed, allNamesOf } from '../../domain/catalog/model-names.ts';
 import { creditValueOf } from '../../services/ledger/credit-value.ts';
 import { readFormerBilling } from '../../services/projects/former-billing.ts';
@@ -193,7 +193,7 @@ async function listModelInfos(deps: FormerDeps, ctx: AppContext): Promise<z.inpu
   const { models, plan } = keyOf(ctx);
   const creditUsd = (await creditValueOf(deps)) / 1_000_000;
   const entries = await deps.catalog.under(plan).entries();
-  const usable = entries.filter((entry) => isOffered(entry) && isAllowed(models, entry));
+  const usable = chatFirst(entries).filter((entry) => isOffered(entry) && isAllowed(models, entry));
   return { data: usable.flatMap((entry) => namesIn(entry).map((name) => modelInfo(entry, name, creditUsd))) };
 }
 

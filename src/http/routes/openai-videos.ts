@@ -29,7 +29,7 @@ import { getRow, mediaScope, ownTaskScope, postPartsRow, readScope } from './com
 import { fileAnswers, type Downloads } from './files.ts';
 import { createTask } from './media.ts';
 
-type VideoDeps = CreateDeps & Pick<Deps, 'taskAnswers' | 'taskReader'>;
+type VideoDeps = CreateDeps & Pick<Deps, 'taskAnswers' | 'taskReader' | 'urls'>;
 
 const route = '/v1/videos';
 const VideoRequest = OpenaiVideoBody.extend({ prompt: Prompt }).meta({ id: 'OpenaiVideoRequest' });
@@ -51,7 +51,7 @@ export const openaiVideoRoutes = (deps: VideoDeps, downloads: Downloads): Route[
     answers: versioned('The video.', json(OpenaiVideo)),
     errors: ['task_not_found'],
     async handler(ctx) {
-      answerRepresentation(ctx, await answerTaskRead(deps, requestedVideo(ctx), videoForm));
+      answerRepresentation(ctx, await answerTaskRead(deps, requestedVideo(ctx), videoForm(deps)));
     },
   }),
   endpoint({
@@ -102,18 +102,18 @@ const createVideoRoute = (deps: VideoDeps): Route =>
         throw inVideoWords(request, error);
       });
       tellIgnored(ctx, ignoredFields(request.leftOut));
-      return openaiVideo(task);
+      return openaiVideo(deps, task);
     },
   });
 
 /** A task of another type is no video. */
-const videoForm: TaskForm<z.input<typeof OpenaiVideo>> = {
+const videoForm = (deps: VideoDeps): TaskForm<z.input<typeof OpenaiVideo>> => ({
   name: 'openai-video',
   present(task) {
     if (task.type !== 'video') throw new GatewayError('task_not_found');
-    return openaiVideo(task);
+    return openaiVideo(deps, task);
   },
-};
+});
 
 const listVideosRoute = (deps: VideoDeps): Route =>
   endpoint({
@@ -137,7 +137,7 @@ const listVideosRoute = (deps: VideoDeps): Route =>
         oldestFirst: order === 'asc',
         ...(after !== undefined && { after }),
       });
-      return openaiVideoList(items, next !== null);
+      return openaiVideoList(deps, items, next !== null);
     },
   });
 

@@ -46,7 +46,7 @@ interface ScheduledJob {
 /** A hold after the end of a grant ends it, so this is how long what is left of it may stand in an account that nothing is spent from. */
 const balancesSeconds = 60;
 
-/** Every job with its interval and its command. */
+/** Every job with its interval and what it does. */
 export const scheduledJobTable: Record<ScheduledJobName, ScheduledJob> = {
   'process-pending-callbacks': {
     everySeconds: (intervals) => intervals.callbacksSeconds,

@@ -275,7 +275,7 @@ describe('a chat alone', () => {
     }
   });
 
-  it('shares the rate of its key with requests that no chat is, one after another in four processes', async () => {
+  it('shares the rate of its key with requests other than chats, one after another in four processes', async () => {
     const book = await openBook(db, { credits: 100 });
     const others = await Promise.all([1, 2, 3, 4].map(() => scratch.open({ poolMax: 1 })));
     const counts = await Promise.all(

@@ -288,4 +288,16 @@ describe('a Gemini schema', () => {
       default: { type: 'OBJECT' },
     });
   });
+
+  it('has numbers for the limits that the types of Google’s SDKs write as text', () => {
+    const words = ['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'];
+    const limits = (value: JsonObject[string]) => Object.fromEntries(words.map((word) => [word, value]));
+    const list = (value: JsonObject[string]) => ({ type: 'array', items: limits(value), ...limits(value) });
+    expect(fromGeminiSchema(list('3'))).toEqual(list(3));
+    expect(fromGeminiSchema(list(3))).toEqual(list(3));
+    expect(fromGeminiSchema({ properties: { maxItems: { type: 'STRING' } }, default: '3' })).toEqual({
+      properties: { maxItems: { type: 'string' } },
+      default: '3',
+    });
+  });
 });

@@ -4,7 +4,7 @@ import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import { resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
 import { readOpenaiEdit, readOpenaiImage, toCoreOpenaiImage } from '../../../src/http/dialects/openai/openai-image.ts';
-import { readOpenaiVideo } from '../../../src/http/dialects/openai/openai-video-request.ts';
+import { readOpenaiVideo, toCoreOpenaiVideo } from '../../../src/http/dialects/openai/openai-video-request.ts';
 
 const { entries } = await loadCatalog('catalog');
 const request = { model: 'aurora-image-1', prompt: 'a fox' };
@@ -109,12 +109,17 @@ describe('a request for pictures', () => {
     [{ model: undefined }, 'missing_parameter', 'model'],
     [{ size: 1024 }, 'invalid_value', 'size'],
     [{ response_format: 'file' }, 'invalid_value', 'response_format'],
-    [{ size: '1024x1024', img_size: '1k' }, 'invalid_value', 'size'],
+    [{ size: '1024x1024', img_size: '2k' }, 'invalid_value', 'size'],
   ])('is refused with the name of the wrong field: %j', (body, code, param) => {
     expect(() => {
       const [entry] = entries.filter(({ model }) => model.id === 'aurora-image-1');
       if (entry) toCoreOpenaiImage(readOpenaiImage({ ...request, ...body }), entry);
     }).toThrow(expect.objectContaining({ code, param }));
+  });
+
+  it('may say its size twice, if both say the same', () => {
+    const size = { img_size: '1k', aspect_ratio: '1:1' };
+    expect(resolve({ size: '1024x1024', ...size })).toMatchObject(size);
   });
 
   it('asks for base64 unless it says url', () => {
@@ -141,6 +146,26 @@ describe('a request for pictures', () => {
         for (const read of [readOpenaiImage, readOpenaiEdit]) expect(() => resolve(more, read)).not.toThrow();
       }),
     );
+  });
+});
+
+describe('a request for a clip', () => {
+  const core = (model: string, body: Record<string, unknown>) => {
+    const entry = entries.find((one) => one.model.id === model);
+    return entry && toCoreOpenaiVideo(readOpenaiVideo({ model, prompt: 'a fox', ...body }), entry);
+  };
+
+  it('may say its size, its length and its picture twice, if both say the same', () => {
+    const twice = { resolution: '1080p', aspect_ratio: '16:9', duration: 8, image: png };
+    expect(core('veo-3.1', { size: '1920x1080', seconds: '8', input_reference: png, ...twice })).toMatchObject(twice);
+    expect(() => core('veo-3.1', { size: '1920x1080', resolution: '720p' })).toThrow('size cannot be combined');
+    expect(() => core('veo-3.1', { seconds: '8', duration: 6 })).toThrow('seconds cannot be combined');
+  });
+
+  it('takes pictures as a list, as many as its model does', () => {
+    expect(core('veo-3.1', { input_reference: [png] })).toMatchObject({ image: png });
+    expect(core('veo-3.1', { input_reference: [{ image_url: png }] })).toMatchObject({ image: png });
+    expect(core('veo-3.1', { input_reference: [] })).toEqual(core('veo-3.1', {}));
   });
 });
 

@@ -5,6 +5,7 @@ import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { responseObject } from '../../../src/http/dialects/responses/responses-reply.ts';
 import { inResponsesWords, readResponses } from '../../../src/http/dialects/responses/responses-request.ts';
+import { mixedCalls, twoCalls } from './mixed-calls.ts';
 import { responsesStream } from '../../../src/http/dialects/responses/responses-stream.ts';
 
 const read = (more: JsonObject = {}) => readResponses({ model: 'm', input: 'hello', ...more });
@@ -358,16 +359,41 @@ describe('a streamed response', () => {
     expect(items).toMatchObject([{ type: 'reasoning', encrypted_content: 'enc' }, {}, { call_id: 'c1' }]);
   });
 
-  it('keeps calls apart whose pieces are mixed', () => {
+  it.each(mixedCalls)('ends each item before the next begins when the calls %s', (_how, deltas) => {
+    const events = streamed(replied({ content: null }), deltas);
+    const borders = events.filter(({ type }) => /output_item\.(added|done)$/.test(type));
+    expect(borders.map(({ type, output_index: index }) => `${type.split('.').at(-1)} ${String(index)}`)).toEqual(
+      Array.from({ length: borders.length / 2 }, (_, index) => [`added ${index}`, `done ${index}`]).flat(),
+    );
+    const items = borders.filter(({ type }) => type.endsWith('done')).map(({ item }) => item as JsonObject);
+    expect(events.at(-1)?.response?.output).toEqual(items);
+    expect(items.filter(({ type }) => type === 'function_call')).toMatchObject(
+      twoCalls.map(({ id, ...call }) => ({ call_id: id, status: 'completed', ...call })),
+    );
+  });
+
+  it('says of its last call alone that it was cut', () => {
     const pieces: ChatDelta[] = [
-      { kind: 'tool_call', index: 0, id: 'a', name: 'x', arguments: '{"a"' },
+      { kind: 'tool_call', index: 0, id: 'a', name: 'x', arguments: '{"a":1}' },
       { kind: 'tool_call', index: 1, id: 'b', name: 'y', arguments: '{"b"' },
-      { kind: 'tool_call', index: 0, arguments: ':1}' },
-      { kind: 'tool_call', index: 1, arguments: ':2}' },
+    ];
+    expect(streamed(replied({ content: null, finishReason: 'length' }), pieces).at(-1)?.response?.output).toMatchObject(
+      [
+        { call_id: 'a', status: 'completed', arguments: '{"a":1}' },
+        { call_id: 'b', status: 'incomplete', arguments: '{"b"' },
+      ],
+    );
+  });
+
+  it('gives a call that has ended no more text', () => {
+    const pieces: ChatDelta[] = [
+      { kind: 'tool_call', index: 0, id: 'a', name: 'x', arguments: '{}' },
+      { kind: 'tool_call', index: 1, id: 'b', name: 'y', arguments: '{}' },
+      { kind: 'tool_call', index: 0, arguments: '' },
     ];
     expect(streamed(replied({ content: null }), pieces).at(-1)?.response?.output).toMatchObject([
-      { call_id: 'a', arguments: '{"a":1}' },
-      { call_id: 'b', arguments: '{"b":2}' },
+      { call_id: 'a', arguments: '{}' },
+      { call_id: 'b', arguments: '{}' },
     ]);
   });
 

@@ -76,6 +76,16 @@ describe('a form on a route that takes JSON too', () => {
     expect((await send('{"n":2}', 'application/json')).json.echo).toEqual({ n: 2 });
   });
 
+  it.each(['input_reference', 'input_reference[image_url]', 'image[]', 'reference_images'])(
+    'takes a picture as text in %s, and no other text that long',
+    async (name) => {
+      const uri = `data:image/png;base64,${'A'.repeat(200_000)}`;
+      expect(JSON.stringify((await send(formOf([name, uri]))).json.echo)).toContain(`"${uri}"`);
+      const refused = await send(formOf(['prompt', uri]));
+      expect(refused).toMatchObject({ status: 400, json: { error: { code: 'invalid_multipart', param: 'prompt' } } });
+    },
+  );
+
   it('passes no declared type on that is not one', async () => {
     const body = `--b\r\ncontent-disposition: form-data; name="image"; filename="x"\r\ncontent-type: a;b,c\r\n\r\npng\r\n--b--\r\n`;
     expect((await send(body, 'multipart/form-data; boundary=b')).json.echo).toEqual({

@@ -108,6 +108,15 @@ describe('a stream of events', () => {
     }
   });
 
+  it('sends a bare object after its last event as a chunk of its own, which some readers parse as a whole', async () => {
+    const { events, client, read } = await openStream({}, asGeminiEvents('m'));
+    client.resume();
+    events.end('data: {"error":1}\n\n{"error":1}\n\n');
+    await eventually(() => Promise.resolve(read().endsWith('0\r\n\r\n')));
+    expect(read()).toContain('\r\nd\r\n{"error":1}\n\n\r\n0\r\n\r\n');
+    expect(unchunked(read())).toBe('data: {"error":1}\n\n{"error":1}\n\n');
+  });
+
   it('asks its writer to wait for a reader that falls behind by 256 kB, and no longer than until it has caught up', async () => {
     const { events, waiting, client } = await openStream({});
     let wait: Promise<void> | undefined;

@@ -257,6 +257,16 @@ describe('the list of models', () => {
     expect(idsOf((await get('/v1/models?limit=1000')).text)).toEqual(all);
   });
 
+  it('begins with the chat models, with one of which chat-ui and codecompanion.nvim begin', async () => {
+    const list = JSON.parse((await get('/v1/models')).text) as { data: { supported_endpoint_types: string[] }[] };
+    const isChat = list.data.map(({ supported_endpoint_types: types }) => types.includes('anthropic'));
+    expect(isChat).toEqual(isChat.toSorted((one, other) => Number(other) - Number(one)));
+    expect(new Set(isChat).size).toBe(2);
+    // The route of the specification has the order of the catalog.
+    const own = JSON.parse((await get('/api/v1/models')).text) as { data: { type: string }[] };
+    expect(own.data[0]).toMatchObject({ type: 'video' });
+  });
+
   it.each(['0', '1001', '-1', 'two'])('refuses the limit %j by its name', async (limit) => {
     const { status, text } = await get(`/v1/models?limit=${limit}`);
     expect([status, JSON.parse(text)]).toMatchObject([400, { error: { param: 'limit' } }]);

@@ -13,7 +13,7 @@ type SpendRow = Spend['data'][number];
 
 const groups = ['channel', 'model', 'project'] as const;
 const rowsMax = 5;
-/** Callbacks that are counted for the receivers. */
+/** The most callbacks that are counted for the receivers. A page of large ones has fewer. */
 const callbacksMax = 500;
 
 /** The channels, models, projects and receivers with the most failures of a range. Each opens what failed. */
@@ -31,7 +31,7 @@ export function WhatFails({ range: { from, to, range } }: { range: RangeOverview
         What fails
       </Title>
       <Loaded of={failing}>
-        {({ channel, model, project, receivers, isCut }) => (
+        {({ channel, model, project, receivers, isCut, counted }) => (
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
             <Failing
               title="Channels"
@@ -60,7 +60,7 @@ export function WhatFails({ range: { from, to, range } }: { range: RangeOverview
             />
             <Failing
               title="Receivers of callbacks"
-              note={isCut ? `Of the newest ${number(callbacksMax)} callbacks.` : undefined}
+              note={isCut ? `Of the newest ${number(counted)} callbacks.` : undefined}
               rows={receivers.map(({ host, failed, all }) => ({
                 id: host,
                 name: (
@@ -86,13 +86,14 @@ async function readFailing(from: number) {
   ] as const);
   const failing = (spend: Spend | undefined): SpendRow[] =>
     (spend?.data ?? []).filter((row) => failedOf(row) > 0 && !row.is_rest);
-  const listed = (callbacks as { data: ListedDelivery[] }).data;
+  const { data: listed, has_more: isCut } = callbacks as { data: ListedDelivery[]; has_more: boolean };
   return {
     channel: failing(channel as Spend),
     model: failing(model as Spend),
     project: failing(project as Spend),
     receivers: receiversOf(listed),
-    isCut: listed.length === callbacksMax,
+    isCut,
+    counted: listed.length,
   };
 }
 

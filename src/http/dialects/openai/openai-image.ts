@@ -80,7 +80,7 @@ export const OpenaiImageBody = z
 
 /** OpenAI's own limit of the pictures of an edit. */
 export const editedPicturesMax = 16;
-export const Reference = z
+const Reference = z
   .strictObject({
     image_url: z.string().min(1).optional(),
     file_id: z.string().min(1).optional(),
@@ -95,8 +95,9 @@ export const Reference = z
 export const toReference = (reference: string | z.output<typeof Reference>): string =>
   typeof reference === 'string' ? reference : (reference.image_url ?? reference.url ?? reference.file_id ?? '');
 const Picture = z.union([z.string().min(1), Reference]);
+export const OneOrMorePictures = z.union([Picture, arrayOf(Picture, { max: editedPicturesMax })]);
 export const OpenaiEditBody = OpenaiImageBody.extend({
-  image: z.union([Picture, arrayOf(Picture, { max: editedPicturesMax })]).nullish(),
+  image: OneOrMorePictures.nullish(),
   images: arrayOf(Reference, { max: editedPicturesMax }).nullish(),
 });
 
@@ -163,9 +164,9 @@ function withoutSameEffect(further: JsonObject, entry: CatalogEntry): JsonObject
   return { ...Object.fromEntries(own), ...withoutHarmless(Object.fromEntries(others), earlierSettings) };
 }
 
-/** Throws if the client names a parameter of the model beside the field of OpenAI that stands for it. */
+/** Throws if the client names a parameter of the model beside the field of OpenAI that stands for it, with another value. */
 export function demandApart(translated: JsonObject, further: JsonObject, param: string): void {
-  const twice = Object.keys(translated).find((key) => isNonNull(further[key]));
+  const twice = Object.keys(translated).find((key) => isNonNull(further[key]) && further[key] !== translated[key]);
   if (twice === undefined) return;
   throw new GatewayError('invalid_value', { param, message: `${param} cannot be combined with ${twice}.` });
 }

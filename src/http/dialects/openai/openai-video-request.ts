@@ -6,7 +6,7 @@ import { arrangePictures } from '../../../domain/tasks/arrange-pictures.ts';
 import { anyJson } from '../../request/validate.ts';
 import { isNonNull, nonNullFields } from '../chat-fields.ts';
 import { inWords } from '../dialect-words.ts';
-import { demandApart, furtherMediaFields, Reference, toReference } from './openai-image.ts';
+import { demandApart, furtherMediaFields, OneOrMorePictures, toReference } from './openai-image.ts';
 import { strictly, type Reading } from '../reading.ts';
 import { supportedFields, type MediaLeftOut, readMediaBody, type RefusedFields } from '../unknown-media-fields.ts';
 
@@ -14,8 +14,8 @@ import { supportedFields, type MediaLeftOut, readMediaBody, type RefusedFields }
 export interface OpenaiVideoRequest extends MediaLeftOut {
   seconds?: number;
   size?: string;
-  /** A URL, a `file_…` id or a data URI. */
-  reference?: string;
+  /** URLs, `file_…` ids or data URIs, in order. OpenAI takes one; infinite-canvas sends a list. */
+  references: string[];
   /** Everything else. The catalog entry decides which fields it takes. */
   further: JsonObject;
 }
@@ -25,12 +25,8 @@ export function readOpenaiVideo(body: unknown, reading: Reading = strictly): Ope
   const { parsed, leftOut } = readMediaBody(OpenaiVideoBody, body, { refused: {} }, reading);
   const { seconds, size, input_reference: reference, ...further } = parsed;
   return {
-    ...nonNullFields({
-      seconds: seconds === null || seconds === undefined ? null : Number(seconds),
-      size,
-      leftOut,
-      reference: isNonNull(reference) ? toReference(reference) : reference,
-    }),
+    ...nonNullFields({ seconds: isNonNull(seconds) ? Number(seconds) : null, size, leftOut }),
+    references: [reference].flat().filter(isNonNull).map(toReference),
     further: furtherMediaFields(further),
   };
 }
@@ -45,13 +41,13 @@ export const OpenaiVideoBody = z
       ])
       .nullish(),
     size: z.string().min(1).max(50).nullish(),
-    input_reference: z.union([z.string().min(1), Reference]).nullish(),
+    input_reference: OneOrMorePictures.nullish(),
   })
   .catchall(anyJson);
 
 /** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
 export function toCoreOpenaiVideo(
-  { seconds, size, reference, further: furtherInput, leftOut }: OpenaiVideoRequest,
+  { seconds, size, references, further: furtherInput, leftOut }: OpenaiVideoRequest,
   entry: CatalogEntry,
 ): JsonObject {
   const further = supportedFields(furtherInput, entry, leftOut, refusedFields);
@@ -59,7 +55,7 @@ export function toCoreOpenaiVideo(
   demandApart(sized, further, 'size');
   const timed = nonNullFields({ duration: seconds });
   demandApart(timed, further, 'seconds');
-  const placed = arrangePictures(reference === undefined ? [] : [reference], entry, 'input_reference');
+  const placed = arrangePictures(references, entry, 'input_reference');
   demandApart(placed, further, 'input_reference');
   return { ...further, ...sized, ...timed, ...placed };
 }
@@ -74,11 +70,11 @@ const refusedFields: RefusedFields = {
 };
 
 /** Renames the field of a refusal by the shared checks to OpenAI's name of it, if the client used that. */
-export const inVideoWords = ({ seconds, reference }: OpenaiVideoRequest, error: unknown): unknown =>
+export const inVideoWords = ({ seconds, references }: OpenaiVideoRequest, error: unknown): unknown =>
   inWords(
     {
       ...(seconds !== undefined && { duration: 'seconds' }),
-      ...(reference !== undefined && { image: 'input_reference', reference_images: 'input_reference' }),
+      ...(references.length > 0 && { image: 'input_reference', reference_images: 'input_reference' }),
     },
     error,
   );

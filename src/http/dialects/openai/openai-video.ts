@@ -1,11 +1,15 @@
 import type { z } from 'zod';
+import type { Deps } from '../../../deps.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { taskErrorTable, type TaskStatus } from '../../../domain/tasks/task.ts';
 import type { TaskView } from '../../../domain/tasks/task-view.ts';
 import type { OpenaiVideo, OpenaiVideos } from '../../openapi/schemas/openai-videos.ts';
 
-/** OpenAI's video object (https://platform.openai.com/docs/api-reference/videos/object). The id is the task's, for all routes of tasks. */
-export function openaiVideo(task: TaskView): z.input<typeof OpenaiVideo> {
+/**
+ * OpenAI's video object (https://platform.openai.com/docs/api-reference/videos/object). The id is the task's, for all routes of tasks.
+ * Programs that are made for other gateways read the clip at `url` or `video_url`.
+ */
+export function openaiVideo({ urls }: Pick<Deps, 'urls'>, task: TaskView): z.input<typeof OpenaiVideo> {
   const status = statusWords[task.status];
   const [output] = task.output ?? [];
   const duration = output?.duration ?? task.input?.['duration'];
@@ -23,8 +27,11 @@ export function openaiVideo(task: TaskView): z.input<typeof OpenaiVideo> {
     size: output?.width && output.height ? `${output.width}x${output.height}` : requestedSize(task.input),
     remixed_from_video_id: null,
     error: task.errorCode === null ? null : { code: task.errorCode, message: taskErrorTable[task.errorCode].message },
+    ...(output && signedAt(urls.sign(output.file_id, output.expires_at))),
   };
 }
+
+const signedAt = (url: string) => ({ url, video_url: url });
 
 const statusWords = {
   queued: 'queued',
@@ -45,9 +52,13 @@ function requestedSize(input: JsonObject | null): string {
 }
 
 /** One page of videos. */
-export const openaiVideoList = (videos: readonly TaskView[], hasMore: boolean): z.input<typeof OpenaiVideos> => ({
+export const openaiVideoList = (
+  deps: Pick<Deps, 'urls'>,
+  videos: readonly TaskView[],
+  hasMore: boolean,
+): z.input<typeof OpenaiVideos> => ({
   object: 'list',
-  data: videos.map(openaiVideo),
+  data: videos.map((video) => openaiVideo(deps, video)),
   first_id: videos[0]?.id ?? null,
   last_id: videos.at(-1)?.id ?? null,
   has_more: hasMore,

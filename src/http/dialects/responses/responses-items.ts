@@ -4,9 +4,11 @@ import type { ChatTool } from '../../../domain/chat/chat.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import type { SignedThought } from '../../../domain/chat/thoughts.ts';
 import type { OpenaiResponse } from '../../openapi/schemas/openai-response.ts';
+import { CallOrder } from '../call-order.ts';
 import { customInput } from '../custom-tool.ts';
 import { tokenOfCall, toToken } from '../thought-token.ts';
 
+type ItemStatus = 'completed' | 'incomplete';
 /** An event without its `sequence_number`. */
 export type ItemEvent = { type: string } & JsonObject;
 /** An item of a response, as its schema describes it. */
@@ -22,9 +24,11 @@ interface OpenThought {
   index: number;
   text: string;
 }
-interface Call {
+interface OpenCall {
   id: string;
   index: number;
+  /** Which of the answer's calls it is. */
+  order: number;
   callId: string;
   name: string;
   arguments: string;
@@ -34,17 +38,19 @@ interface Call {
 
 /**
  * The items of one response, built from the pieces of the answer, and the events that tell of them
- * (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). Calls stay open until the end, because their
- * pieces may be mixed. Thoughts have their signatures whether or not `include` names them, as the types of `openai` 7.57 describe it.
+ * (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). An item ends before the next begins, as at OpenAI:
+ * Agno, Mirascope and LlamaIndex keep one current call. Thoughts have their signatures whether or not `include` names them, as the types of `openai` 7.57 describe it.
  */
 export class ResponseItems {
   readonly #tail: string;
   readonly #tools: readonly ChatTool[];
   readonly #done: OutputItem[] = [];
-  readonly #calls = new Map<number, Call>();
+  readonly #order = new CallOrder();
+  readonly #begunCalls = new Set<number>();
   #count = 0;
   #message: OpenMessage | null = null;
   #thought: OpenThought | null = null;
+  #call: OpenCall | null = null;
 
   /** The id of the response makes those of the items unique. Calls are named as in `tools`. */
   constructor(id: string, tools: readonly ChatTool[]) {
@@ -58,33 +64,43 @@ export class ResponseItems {
   }
 
   add(delta: ChatDelta): ItemEvent[] {
+    return this.#order.next(delta).flatMap((piece) => this.#put(piece, 'completed'));
+  }
+
+  /** Ends what is open. `status` is that of the last item. */
+  end(status: ItemStatus): ItemEvent[] {
+    return [...this.#rest('completed'), ...this.#endOpen(status)];
+  }
+
+  /** Ends what is open of an answer that broke off. The arguments of its calls stay as they are, so that no client runs half a call. */
+  breakOff(): ItemEvent[] {
+    return [...this.#rest('incomplete'), ...this.#endOpen('incomplete')];
+  }
+
+  /** What was kept until its turn. `ending` is that of each call but the last. */
+  #rest(ending: ItemStatus): ItemEvent[] {
+    return this.#order.rest().flatMap((piece) => this.#put(piece, ending));
+  }
+
+  /** A piece of an item, after the end of an open call that it does not continue. */
+  #put(delta: ChatDelta, ending: ItemStatus): ItemEvent[] {
     switch (delta.kind) {
       case 'text':
       case 'refusal':
-        return [...this.#endThought(), ...this.#say(delta.kind, delta.text)];
+        return [...this.#endCall(ending), ...this.#endThought(), ...this.#say(delta.kind, delta.text)];
       case 'reasoning':
-        return [...this.#endMessage('completed'), ...this.#think(delta.text)];
+        return [...this.#endCall(ending), ...this.#endMessage('completed'), ...this.#think(delta.text)];
       case 'signed_thought':
-        return this.#sign(delta.thought);
+        return [...this.#endCall(ending), ...this.#sign(delta.thought)];
       case 'tool_call':
-        return this.#call(delta);
+        return this.#continue(delta, ending);
       default:
         return [];
     }
   }
 
-  /** Ends what is open. `status` is that of the last item. */
-  end(status: 'completed' | 'incomplete'): ItemEvent[] {
-    const events = [...this.#endThought(), ...this.#endMessage(this.#calls.size > 0 ? 'completed' : status)];
-    const calls = [...this.#calls.values()];
-    for (const call of calls) events.push(...this.#endCall(call, call === calls.at(-1) ? status : 'completed'));
-    return events;
-  }
-
-  /** Ends what is open of an answer that broke off. The arguments of its calls stay as they are, so that no client runs half a call. */
-  breakOff(): ItemEvent[] {
-    const events = [...this.#endThought(), ...this.#endMessage('incomplete')];
-    return events.concat([...this.#calls.values()].flatMap((call) => this.#endCall(call, 'incomplete')));
+  #endOpen(ending: ItemStatus): ItemEvent[] {
+    return [...this.#endThought(), ...this.#endMessage(ending), ...this.#endCall(ending)];
   }
 
   #open(prefix: string): { id: string; index: number } {
@@ -122,7 +138,7 @@ export class ResponseItems {
     return events;
   }
 
-  #endMessage(status: 'completed' | 'incomplete'): ItemEvent[] {
+  #endMessage(status: ItemStatus): ItemEvent[] {
     const message = this.#message;
     if (!message) return [];
     this.#message = null;
@@ -176,42 +192,53 @@ export class ResponseItems {
     ];
   }
 
-  #call({ index, id, name, arguments: text, signature }: Extract<ChatDelta, { kind: 'tool_call' }>): ItemEvent[] {
+  #continue(piece: Extract<ChatDelta, { kind: 'tool_call' }>, ending: ItemStatus): ItemEvent[] {
     const events: ItemEvent[] = [];
-    let call = this.#calls.get(index);
-    if (!call) {
-      events.push(...this.#endThought(), ...this.#endMessage('completed'));
-      const token = tokenOfCall({ id: id ?? '', ...(signature !== undefined && { signature }) });
-      if (token !== undefined) events.push(...this.#hidden(token));
-      const tool = this.#tools.find((one) => one.name === name);
-      call = { ...this.#open(tool?.custom ? 'ctc' : 'fc'), callId: id ?? '', name: name ?? '', arguments: '', tool };
-      this.#calls.set(index, call);
-      events.push(added(call.index, callItem(call, 'in_progress')));
+    if (this.#call?.order !== piece.index) {
+      // An item that has ended takes no more. What comes then is empty, or follows the end of a JSON object.
+      if (this.#begunCalls.has(piece.index)) return [];
+      events.push(...this.#endOpen(ending), ...this.#begin(piece));
     }
-    call.arguments += text;
-    const position = { item_id: call.id, output_index: call.index };
+    const call = this.#call;
+    if (!call) return events;
+    call.arguments += piece.arguments;
     // The free text of a custom tool can be read from whole arguments only.
-    if (text !== '' && !call.tool?.custom)
-      events.push({ type: 'response.function_call_arguments.delta', ...position, delta: text });
+    if (piece.arguments !== '' && !call.tool?.custom)
+      events.push({
+        type: 'response.function_call_arguments.delta',
+        ...callPosition(call),
+        delta: piece.arguments,
+      });
     return events;
   }
 
-  #endCall(call: Call, status: 'completed' | 'incomplete'): ItemEvent[] {
+  #begin({ index, id = '', name = '', signature }: Extract<ChatDelta, { kind: 'tool_call' }>): ItemEvent[] {
+    const token = tokenOfCall({ id, ...(signature !== undefined && { signature }) });
+    const thought = token === undefined ? [] : this.#hidden(token);
+    const tool = this.#tools.find((one) => one.name === name);
+    const call = { ...this.#open(tool?.custom ? 'ctc' : 'fc'), order: index, callId: id, name, arguments: '', tool };
+    this.#call = call;
+    this.#begunCalls.add(index);
+    return [...thought, added(call.index, callItem(call, 'in_progress'))];
+  }
+
+  #endCall(status: ItemStatus): ItemEvent[] {
+    const call = this.#call;
+    if (!call) return [];
+    this.#call = null;
     if (status === 'completed') call.arguments ||= '{}';
-    const position = { item_id: call.id, output_index: call.index };
+    const done = this.#finish(call.index, callItem(call, status));
+    const position = callPosition(call);
     if (call.tool?.custom) {
       const input = customInput(call.arguments);
       return [
         { type: 'response.custom_tool_call_input.delta', ...position, delta: input },
         { type: 'response.custom_tool_call_input.done', ...position, input },
-        this.#finish(call.index, callItem(call, status)),
+        done,
       ];
     }
-    const done = { name: call.name, arguments: call.arguments };
-    return [
-      { type: 'response.function_call_arguments.done', ...position, ...done },
-      this.#finish(call.index, callItem(call, status)),
-    ];
+    const whole = { name: call.name, arguments: call.arguments };
+    return [{ type: 'response.function_call_arguments.done', ...position, ...whole }, done];
   }
 }
 
@@ -234,7 +261,7 @@ const messageItem = ({ id, parts }: OpenMessage, status: string): OutputItem => 
   content: parts.map(toPart),
 });
 
-const callItem = ({ id, callId, name, arguments: text, tool }: Call, status: string): OutputItem => {
+const callItem = ({ id, callId, name, arguments: text, tool }: OpenCall, status: string): OutputItem => {
   const named = {
     call_id: callId,
     name: tool?.group?.name ?? name,
@@ -251,6 +278,7 @@ const partPosition = ({ id, index, parts }: OpenMessage) => ({
   output_index: index,
   content_index: parts.length - 1,
 });
+const callPosition = ({ id, index }: OpenCall) => ({ item_id: id, output_index: index });
 const thoughtPosition = ({ id, index }: OpenThought) => ({ item_id: id, output_index: index, summary_index: 0 });
 
 /** The end of the last part of a message. */

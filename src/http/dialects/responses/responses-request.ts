@@ -107,7 +107,7 @@ const refusedFields: Readonly<Record<string, string>> = {
   background: 'Responses are not stored here: background must be false or absent.',
   previous_response_id:
     'Responses are not stored here: send the earlier items in input instead of previous_response_id. Clients do so ' +
-    'once they are told that nothing is stored (Microsoft.Extensions.AI: StoredOutputEnabled, Agent Framework: store, VS Code: statefulResponses, each false).',
+    'once they are told that nothing is stored (Microsoft.Extensions.AI: StoredOutputEnabled, Agent Framework: store, VS Code: statefulResponses, LiveKit: store and use_websocket, each false).',
   conversation: 'Conversations are not stored here: send the earlier items in input.',
   prompt: 'Prompts are not stored here: send their text in instructions or input.',
   top_logprobs: 'The field top_logprobs is not supported, or not with this value.',

@@ -16,6 +16,8 @@ export const OpenaiVideo = z
     size: z.string().describe('Before the clip is made: the size that was asked for, as far as the model has sizes.'),
     remixed_from_video_id: z.null(),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    url: z.url().optional().describe('Of a completed video: the signed address of its clip.'),
+    video_url: z.url().optional().describe('The same, for programs that look for it there.'),
   })
   .meta({ id: 'OpenaiVideo' });
 

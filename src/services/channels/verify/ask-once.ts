@@ -16,6 +16,7 @@ import { newId } from '../../../platform/crypto/ids.ts';
 import { pause } from '../../../platform/pause.ts';
 import { discardFiles } from '../../files/discard-files.ts';
 import { copyOutputs, planCopies } from '../../tasks/attempt/copy-outputs.ts';
+import { providerJobEnd } from '../../tasks/attempt/provider-job-end.ts';
 import { unsealCredential } from '../unseal-credential.ts';
 
 export type VerifyDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'adapters' | 'egress' | 'files' | 'logger'>;
@@ -157,8 +158,8 @@ async function pollToEnd(
     const polled = await adapter.pollMedia?.(upstream, providerRef, { signal });
     if (!polled) return { reason: 'job_lost', detail: noAdapter };
     if (polled.kind === 'done') return polled.outputs;
-    if (polled.kind === 'failed') return { reason: 'job_failed', detail: polled.detail };
-    if (polled.kind === 'refused') return { reason: 'content_policy', detail: polled.detail };
+    if (polled.kind === 'failed' || polled.kind === 'refused')
+      return { reason: providerJobEnd(polled).errorClass, detail: polled.detail };
     waitMs = Math.min(waitMs * 1.3, pollIntervalMaxMs);
   }
   return { reason: 'deadline', detail: `the job did not end within ${seconds} s` };

@@ -2,7 +2,9 @@ import type { AttemptEnd } from '../../../db/tasks/attempts.ts';
 import type { PollResult } from '../../../domain/channels/upstream.ts';
 
 /** The end of an attempt whose job failed. Refused by the policy, or as a wrong request: no other channel is called. */
-export const providerJobEnd = (polled: Extract<PollResult, { kind: 'failed' | 'refused' }>): AttemptEnd => ({
+export const providerJobEnd = (
+  polled: Extract<PollResult, { kind: 'failed' | 'refused' }>,
+): AttemptEnd & { errorClass: string } => ({
   ...(polled.kind === 'failed'
     ? { outcome: 'transient', code: 'upstream_failed', errorClass: 'job_failed' }
     : {

@@ -1,4 +1,4 @@
-import { forceEnd } from '../../../db/tasks/force-end.ts';
+import { forceCancel } from '../../../db/tasks/force-cancel.ts';
 import { findTask } from '../../../db/tasks/tasks.ts';
 import type { TaskStatus } from '../../../domain/tasks/task.ts';
 import type { FinishInput } from '../../../domain/tasks/workflow-contract.ts';
@@ -29,7 +29,7 @@ export async function forceCancelTask(
 ): Promise<ForcedCancel> {
   if (!(await findTask(deps.db, taskId))) throw new UnknownToOperator(`The task ${taskId} does not exist.`);
   const input: FinishInput = { taskId, outcome: { kind: 'canceled' } };
-  const { finish, task } = await forceEnd(deps.db, { end: taskEndOf(deps.config, input), actor });
+  const { finish, task } = await forceCancel(deps.db, { end: taskEndOf(deps.config, input), actor });
   const { finished } = finish;
   if (finished) logEnd(deps.logger, input, finish);
   // The workflow of a task that had ended before may still be delivering the callback.

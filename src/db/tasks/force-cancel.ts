@@ -5,8 +5,8 @@ import { recordAudit } from '../operators/audit.ts';
 import { retryTransient } from '../retry-transient.ts';
 import { findTask } from './tasks.ts';
 
-/** Ends a task for an operator, once, and returns it as it is then. Throws if there is no such task. */
-export const forceEnd = (
+/** Cancels a task for an operator, once, with its audit entry, and returns it as it is then. `end` is that of a cancel. Throws if there is no such task. */
+export const forceCancel = (
   database: Database,
   { end, actor }: { end: TaskEnd; actor: string },
 ): Promise<{ finish: Finish; task: TaskView }> =>
