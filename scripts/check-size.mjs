@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-const LINES_MAX = 75_628;
+const LINES_MAX = 75_840;
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate', 'src'], {
   encoding: 'utf8',

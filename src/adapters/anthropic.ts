@@ -133,6 +133,8 @@ function instructed({ messages, traits }: UpstreamChat) {
 }
 
 function toTool(tool: UpstreamChat['tools'][number]): RequestBody {
+  // A tool of Anthropic's own, whose description and schema its models know.
+  if (tool.vendor?.['type'] !== undefined) return { name: tool.name, ...cached(tool.cacheControl), ...tool.vendor };
   const schema: JsonObject = { type: 'object', ...(tool.parameters ?? { properties: {} }) };
   return {
     name: tool.name,

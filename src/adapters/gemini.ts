@@ -115,6 +115,8 @@ function toConfig(request: UpstreamChat): RequestBody {
     temperature: request.temperature,
     topP: request.topP,
     ...optionalFieldsOf('gemini', request),
+    // Google's is an integer of 32 bits.
+    ...(request.seed !== undefined && { seed: request.seed | 0 }),
     ...(thinkingConfig && { thinkingConfig }),
     ...(format && format.type !== 'text' && { responseMimeType: 'application/json' }),
     ...(format?.type === 'json_schema' && { responseJsonSchema: format.schema }),

@@ -268,6 +268,22 @@ describe('a chat for Anthropic', () => {
     } satisfies Sent);
   });
 
+  it('sends a tool of Anthropic’s own by its type alone', async () => {
+    const vendor = { type: 'text_editor_20250728', max_characters: 5_000 };
+    const tool = { name: 'str_replace_based_edit_tool', description: 'Edits.', parameters: {}, vendor };
+    expect(await sent({ tools: [{ ...tool, cacheControl: { type: 'ephemeral' } }] })).toEqual({
+      ...plain,
+      tools: [
+        {
+          type: 'text_editor_20250728',
+          name: 'str_replace_based_edit_tool',
+          max_characters: 5_000,
+          cache_control: { type: 'ephemeral' },
+        },
+      ],
+    } satisfies Sent);
+  });
+
   it('keeps the marks for the prompt cache of messages, results and tools', async () => {
     const cacheControl = { type: 'ephemeral' } as const;
     const hour = { type: 'ephemeral', ttl: '1h' } as const;

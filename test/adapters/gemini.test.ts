@@ -229,7 +229,8 @@ describe('the Gemini chat adapter on the wire', () => {
         { role: 'assistant', content: null, toolCalls: [{ id: '1', name: 'f', arguments: '{}', signature: 'Ct4B' }] },
         { role: 'tool', toolCallId: '1', content: 'y' },
       ],
-      seed: 3,
+      // The milliseconds since 1970, as Tabby sends them.
+      seed: 1_795_954_983_123,
       topK: 40,
       responseFormat: { type: 'json_schema', name: 's', schema: { type: 'object' } },
     });
@@ -237,7 +238,7 @@ describe('the Gemini chat adapter on the wire', () => {
     expect(body).toMatchObject({
       contents: [{}, { parts: [{ functionCall: { id: '1', name: 'f', args: {} }, thoughtSignature: 'Ct4B' }] }, {}],
       generationConfig: {
-        seed: 3,
+        seed: 1_795_954_983_123 | 0,
         topK: 40,
         responseMimeType: 'application/json',
         responseJsonSchema: { type: 'object' },

@@ -19,7 +19,7 @@ export interface AgentAsk {
 
 /**
  * A program of test/agents/programs.ts: a request of the shape that its pinned version sends, with texts and tools of our own. test/agents/recorded-fields.json
- * has the fields that were recorded, and each must be in the request of its program.
+ * has the fields that were recorded, and each must be in the request of its program. avante.nvim was read and not recorded.
  */
 export interface AgentProgram {
   name: string;
@@ -388,6 +388,26 @@ const aider: AgentProgram = {
   ignored: none,
 };
 
+/** Its defaults for Claude: Anthropic's editor in place of its own tools for files (`lua/avante/providers/claude.lua`, read 2026-11-29). */
+const avante: AgentProgram = {
+  name: 'avante.nvim',
+  dialect: 'messages',
+  headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'prompt-caching-2024-07-31' },
+  tool: { name: 'str_replace_based_edit_tool', args: { command: 'view', path: 'a.lua' } },
+  body: ({ model, prompt, isStream, turns }) => ({
+    model,
+    max_tokens: 4_096,
+    ...(isStream && { stream: true }),
+    system: [{ type: 'text', text: 'You edit files.', ...ephemeral }],
+    messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }, ...messagesTurns(turns, true)],
+    tools: [
+      { name: 'grep', description: 'Searches.', input_schema: schema('pattern') },
+      { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool' },
+    ],
+  }),
+  ignored: none,
+};
+
 export const agentPrograms: readonly AgentProgram[] = [
   claudeCode,
   codex,
@@ -399,4 +419,5 @@ export const agentPrograms: readonly AgentProgram[] = [
   qwenCode,
   llm,
   aider,
+  avante,
 ];

@@ -104,7 +104,7 @@ const reported: Record<DialectName, Reported[]> = {
       ignored: 'messages.1.annotations',
     },
     { what: 'a user of 600 characters', more: { user: 'u'.repeat(600) } },
-    { what: 'a length and a top_k of -1', more: { max_completion_tokens: -1, top_k: -1 } },
+    { what: 'a length, a top_k and a top_p of -1', more: { max_completion_tokens: -1, top_k: -1, top_p: -1 } },
     {
       what: 'five stop sequences',
       more: { stop: ['1', '2', '3', '4', '5'] },
@@ -238,7 +238,7 @@ const reported: Record<DialectName, Reported[]> = {
       ignored: 'context_management',
       own: 'Anthropic',
     },
-    { what: 'a top_k of 0', more: { top_k: 0 } },
+    { what: 'a top_k of 0 and a top_p of -1', more: { top_k: 0, top_p: -1 } },
     {
       what: 'a compaction',
       more: { context_management: { edits: [{ type: 'compact_20260112' }] } },

@@ -15,6 +15,13 @@ export const V1TopK = z
   .max(1_000)
   .transform((count) => (count > 0 ? count : undefined))
   .nullish();
+/** `top_p` under `/v1`. -1 (earlier versions of LangChain for Anthropic) asks for none. */
+export const V1TopP = z
+  .union([z.literal(-1), z.number().min(0).max(1)])
+  .transform((share) => (share < 0 ? undefined : share))
+  .nullish();
+/** Both, by their usual names. */
+export const v1Sampling = { top_k: V1TopK, top_p: V1TopP };
 /** The most messages of a request, and parts of a message, on the routes of the specification. */
 export const itemsMax = 1_000;
 /** The same under `/v1`: as many as the objects of all lists together (`createJsonCounter`). */

@@ -12,7 +12,13 @@ import type { DialectWords } from './dialect-words.ts';
 const schemas = {
   top_k: z.int().min(1).max(1_000).nullish(),
   stop: V1Stops.nullish(),
-  seed: z.int().nullish(),
+  // OpenAI's are integers of 64 bits, of which JSON keeps 53. Of a larger one any part will do, if it is always the same.
+  seed: z
+    .number()
+    .multipleOf(1)
+    .meta({ type: 'integer' })
+    .transform((seed) => seed % Number.MAX_SAFE_INTEGER)
+    .nullish(),
 } satisfies Record<PlainParameter, z.ZodType>;
 /** Every parameter with a name in some API. */
 type PlainParameter = {

@@ -54,8 +54,12 @@ export async function findNamed(
   if (entry && isOffered(entry)) return entry;
   const alias = await catalog.findAlias(name);
   const meant = alias && (await catalog.find(alias.modelId));
-  return meant && isOffered(meant) && (allAliases || meant.model.type === 'chat') ? meant : null;
+  if (meant && isOffered(meant) && (allAliases || meant.model.type === 'chat')) return meant;
+  return name.endsWith(longContext) ? findNamed(catalog, name.slice(0, -longContext.length), { allAliases }) : null;
 }
+
+/** With this Claude Code and Claude Desktop mark a model whose long context they use, and some of their requests keep it. */
+const longContext = '[1m]';
 
 /** The refusal of an unknown model. It suggests only models that the key may use. */
 export function modelNotFound(

@@ -30,6 +30,16 @@ describe('a length that is clamped to the model', () => {
     expect(clampLength(asking(requestedLength), of)).toEqual({ request: asking(maxTokens), isClamped });
   });
 
+  it.each([
+    [1, 16, true],
+    [15, 16, true],
+    [16, 16, false],
+  ])('is at least what OpenAI’s Responses API takes: %i', (requestedLength, maxTokens, isClamped) => {
+    const upstream = { openai: { model: 'm', parameters: {}, cost: {}, api: 'responses' } } as unknown;
+    const served = { ...entry, private: { ...hidden, upstream: upstream as typeof hidden.upstream } };
+    expect(clampLength(asking(requestedLength), served)).toEqual({ request: asking(maxTokens), isClamped });
+  });
+
   it('is not told of where the client asked for no length', () => {
     const { request, isClamped } = clampLength(asking(1_024, { isDefaultLength: true }), writing(100));
     expect({ length: request.maxTokens, isClamped }).toEqual({ length: 100, isClamped: false });

@@ -47,11 +47,8 @@ describe('a tool that the provider runs', () => {
     ...[
       'web_search_20250305',
       'web_fetch_20250910',
-      'bash_20250124',
-      'text_editor_20250728',
       'computer_20250124',
       'code_execution_20250825',
-      'memory_20250818',
       'tool_search_tool_regex_20251119',
       'mcp_toolset',
     ].map((type) => ['messages', { type, name: 'of_the_vendor' }, `tools.1.${type}`] as [string, JsonObject, string]),
@@ -94,6 +91,30 @@ describe('a tool that the provider runs', () => {
   ])('%s: is refused if the choice names it', (dialect, more) => {
     const refusal = refusalOf(() => readBy(dialect)(more));
     expect(refusal).toMatchObject({ code: 'unsupported_parameter', param: 'tool_choice' });
+  });
+
+  it.each([
+    ['bash_20250124', 'bash', ['command', 'restart']],
+    ['text_editor_20250728', 'str_replace_based_edit_tool', ['path', 'old_str', 'insert_text']],
+    ['text_editor_20250429', 'str_replace_based_edit_tool', ['path', 'old_str', 'insert_text']],
+    ['memory_20250818', 'memory', ['path', 'new_path']],
+  ])('is not %s, whose calls the client runs: Anthropic is sent its type, others a function', (type, name, inputs) => {
+    const body = { tools: [{ type, name, cache_control: { type: 'ephemeral' } }], tool_choice: { type: 'tool', name } };
+    for (const isStrict of [false, true]) {
+      const { tools, toolChoice, vendor, leftOut = [] } = readBy('messages')(body, { isStrict });
+      expect(tools).toMatchObject([{ name, vendor: { type }, cacheControl: { type: 'ephemeral' } }]);
+      expect(Object.keys((tools[0]?.parameters?.['properties'] ?? {}) as JsonObject)).toEqual(
+        expect.arrayContaining(inputs),
+      );
+      // Nothing is lost at another family, so that nothing is named there.
+      expect({ toolChoice, paths: vendor?.paths, leftOut }).toEqual({ toolChoice: { name }, paths: [], leftOut: [] });
+    }
+  });
+
+  it.each(['bash_20241022', 'text_editor_20250124'])('is not %s, which Anthropic’s present models refuse', (type) => {
+    const { tools } = readBy('messages')({ tools: [{ type, name: 'tool_1' }] });
+    expect(tools).toMatchObject([{ name: 'tool_1', parameters: { type: 'object' } }]);
+    expect(tools[0]).not.toHaveProperty('vendor');
   });
 
   it('leaves no tool waiting for the search of the provider', () => {

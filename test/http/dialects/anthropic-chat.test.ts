@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ChatReply } from '../../../src/domain/chat/chat.ts';
-import { toDeltas, isContent } from '../../../src/domain/chat/chat-stream.ts';
+import { toDeltas, isContent, type ChatDelta } from '../../../src/domain/chat/chat-stream.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { anthropicError } from '../../../src/http/dialects/anthropic/anthropic.ts';
@@ -167,6 +167,11 @@ describe('a Messages request', () => {
     expect(refusal({ thinking: { type: 'enabled', budget_tokens: 2_000 } })).toMatchObject({
       param: 'thinking.budget_tokens',
     });
+    const between = { isStrict: false, betas: ['interleaved-thinking-2025-05-14'] };
+    const large = { model: 'm', max_tokens: 1_500, messages: [{ role: 'user', content: 'hi' }] };
+    expect(
+      readMessages({ ...large, thinking: { type: 'enabled', budget_tokens: 2_000 } }, between).thinking,
+    ).toMatchObject({ budgetTokens: 2_000 });
     expect(refusal({ thinking: { type: 'adaptive' }, tools, tool_choice: { type: 'any' } })).toMatchObject({
       param: 'tool_choice',
     });
@@ -344,11 +349,9 @@ const eventsOf = (text: string): Event[] =>
   });
 
 describe('a streamed message', () => {
-  const streamed = (reply: ChatReply): Event[] => {
+  const streamed = (reply: ChatReply, deltas: ChatDelta[] = toDeltas(reply).filter(isContent)): Event[] => {
     const writer = anthropicStream(about);
-    const pieces = toDeltas(reply)
-      .filter(isContent)
-      .map((delta) => writer.pieces([delta]));
+    const pieces = deltas.map((delta) => writer.pieces([delta]));
     return eventsOf(pieces.join('') + writer.end({ reply, usage, credits: 3, attempts: 1 }));
   };
 
@@ -390,6 +393,14 @@ describe('a streamed message', () => {
       usage: { input_tokens: 20, output_tokens: 7 },
       tollgate: { credits: 3, attempts: 1 },
     });
+  });
+
+  it('begins a call with an empty delta, so that one that is cut there has its arguments', () => {
+    const deltas: ChatDelta[] = [{ kind: 'tool_call', index: 0, id: 'c', name: 'look', arguments: '' }];
+    const events = streamed(replied({ content: null, finishReason: 'length' }), deltas);
+    expect(events.filter(({ type }) => type === 'content_block_delta')).toMatchObject([
+      { delta: { type: 'input_json_delta', partial_json: '' } },
+    ]);
   });
 
   it('ends as if it were cut where the arguments of a call are no object, as a whole message does', () => {

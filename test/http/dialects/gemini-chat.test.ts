@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isContent, toDeltas } from '../../../src/domain/chat/chat-stream.ts';
+import type { ChatReply } from '../../../src/domain/chat/chat.ts';
+import { isContent, toDeltas, type ChatDelta } from '../../../src/domain/chat/chat-stream.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import { geminiResponse } from '../../../src/http/dialects/gemini/gemini-chat-reply.ts';
 import { readGeminiChat } from '../../../src/http/dialects/gemini/gemini-chat-request.ts';
@@ -294,12 +295,48 @@ describe('the generateContent response', () => {
   ])('has the content %j and the refusal %j, as a stream has', (content, refusal, parts) => {
     const refused = { ...reply, content, refusal };
     expect(geminiResponse({ ...answer, reply: refused }).candidates[0]?.content.parts).toEqual(parts);
+    const streamed = textsOf(refused, toDeltas(refused).filter(isContent));
+    expect(streamed.join('')).toBe(parts.map(({ text }) => text).join(''));
+  });
+
+  /** The texts of the parts of a streamed answer, thoughts in brackets. */
+  const textsOf = (of: ChatReply, deltas: ChatDelta[]): string[] => {
     const writer = geminiStream({ ...answer, requestId: 'req_1', includeUsage: true });
-    const pieces = writer.pieces(toDeltas(refused).filter(isContent));
-    const events = pieces.split('\n\n').filter(Boolean);
-    expect(events.map((event): unknown => JSON.parse(event.slice('data: '.length)))).toMatchObject(
-      parts.map((part) => ({ candidates: [{ content: { parts: [part] } }] })),
-    );
+    const pieces = deltas.map((delta) => writer.pieces([delta]));
+    const text = pieces.join('') + writer.end({ ...answer, reply: of, credits: 3, attempts: 1 });
+    const events = text.split('\n\n').filter(Boolean);
+    return events.flatMap((event) => {
+      const { candidates } = JSON.parse(event.slice('data: '.length)) as ReturnType<typeof geminiResponse>;
+      return candidates.flatMap(({ content }) =>
+        content.parts.map((part) => (part.thought ? `(${part.text})` : (part.text ?? 'call'))),
+      );
+    });
+  };
+  const text = (words: string): ChatDelta => ({ kind: 'text', text: words });
+
+  it.each<[what: string, deltas: ChatDelta[], texts: string[]]>([
+    ['its last character', [text('Hello'), text(' you')], ['Hell', 'o yo', 'u']],
+    ['a character of two units', [text('A fox 🦊')], ['A fox ', '🦊']],
+    ['all of a single character', [text('4')], ['4']],
+    ['nothing, if there is nothing', [], ['']],
+    [
+      'no more than the text after the last thought',
+      [text('A'), { kind: 'reasoning', text: 'Hm.' }, text('B.')],
+      ['A', '(Hm.)', 'B', '.'],
+    ],
+  ])(
+    'keeps for the last event of a stream %s, because clients forget a turn with an empty text',
+    (_, deltas, texts) => {
+      expect(textsOf({ ...reply, content: null }, deltas)).toEqual(texts);
+    },
+  );
+
+  it('loses no character before a call, or where a stream breaks off', () => {
+    const calling = { ...reply, toolCalls: [{ id: 'c1', name: 'f', arguments: '{}' }] };
+    expect(textsOf(calling, [text('Let me see.')])).toEqual(['Let me see', '.', 'call']);
+    const writer = geminiStream({ ...answer, requestId: 'req_1', includeUsage: true });
+    const broken = writer.pieces([text('Hal')]) + writer.error(new GatewayError('upstream_error'));
+    expect([...broken.matchAll(/"text":"(\w+)"/g)].map(([, one]) => one)).toEqual(['Ha', 'l']);
   });
 
   it('has counts in each event of a stream, because clients demand them, and counts what it used in the last one only', () => {

@@ -288,6 +288,13 @@ describe('an OpenAI chat request', () => {
     expect(refusal(more)).toEqual({ code, param });
   });
 
+  it('may have a seed of 64 bits, which becomes the same smaller one each time', () => {
+    const seedOf = (seed: number) => readOpenaiChat({ model: 'm', messages: hello, seed }).seed;
+    expect([seedOf(-1), seedOf(2 ** 53 - 2)]).toEqual([-1, 2 ** 53 - 2]);
+    expect(seedOf(2 ** 63 + 4_096)).toBe(seedOf(2 ** 63 + 4_096));
+    expect(Number.isSafeInteger(seedOf(2 ** 63 + 4_096))).toBe(true);
+  });
+
   it('may be in the words of SDKs of Mistral under /v1', () => {
     const image = (image_url: JsonValue) => ({ role: 'user', content: [{ type: 'image_url', image_url }] });
     const tools = [{ type: 'function', function: { name: 'inspect' } }];

@@ -99,6 +99,13 @@ describe('a Responses request', () => {
     ]);
   });
 
+  it('takes null for an answer without text, as symfony/ai sends it', () => {
+    const saying = (content: JsonObject[string]) =>
+      read({ input: [{ role: 'user', content: 'a' }, { type: 'message', role: 'assistant', content }, call] }).messages;
+    expect(saying(null)).toEqual(saying([]));
+    expect(refusal({ input: [{ role: 'user', content: null }] })).toMatchObject({ param: 'input.0.content' });
+  });
+
   it('takes a text after the calls of its turn as part of the turn, before which Continue writes it', () => {
     const text = (content: string) => ({ role: 'assistant', content });
     const output = { type: 'function_call_output', call_id: 'c1', output: 'a fox' };

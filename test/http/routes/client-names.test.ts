@@ -267,6 +267,14 @@ describe('the list of models', () => {
     expect(own.data[0]).toMatchObject({ type: 'video' });
   });
 
+  it('shows a model by the name with which Claude Code marks a long context', async () => {
+    for (const name of ['claude-opus-5.5[1m]', 'claude-opus-5-5[1m]']) {
+      const { status, text } = await get(`/v1/models/${encodeURIComponent(name)}`);
+      expect([status, JSON.parse(text)]).toMatchObject([200, { id: name, object: 'model' }]);
+    }
+    expect((await get(`/v1/models/${encodeURIComponent('[1m]')}`)).status).toBe(404);
+  });
+
   it.each(['0', '1001', '-1', 'two'])('refuses the limit %j by its name', async (limit) => {
     const { status, text } = await get(`/v1/models?limit=${limit}`);
     expect([status, JSON.parse(text)]).toMatchObject([400, { error: { param: 'limit' } }]);

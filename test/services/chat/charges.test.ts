@@ -146,7 +146,8 @@ async function factsAfter(
     response.write(
       wire.open(null) + wire.text(words.slice(0, 100)) + (interim && wire.interim ? wire.interim(interim) : ''),
     );
-    response.write(wire.text(words.slice(100) + mark));
+    // Google's form keeps the last character for its last event.
+    response.write(wire.text(`${words.slice(100)}${mark}.`));
     const finish = (how: 'stop' | 'length' | 'filter' | 'failed'): void => {
       const end = wire.end(how, final);
       if (ending.staysOpen) response.write(end.replace('data: [DONE]\n\n', ''));

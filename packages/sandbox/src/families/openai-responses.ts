@@ -34,6 +34,8 @@ export function answerResponses(
   if (!input) return problem(400, 'invalid_json', 'We could not parse the JSON body of your request.');
   const unknownField = strangeField(input, acceptedFields);
   if (unknownField !== undefined) return problem(400, 'unknown_parameter', `Unknown parameter: '${unknownField}'.`);
+  if (typeof input.max_output_tokens === 'number' && input.max_output_tokens < 16)
+    return problem(400, 'integer_below_min_value', "Invalid 'max_output_tokens': integer below minimum value.");
   if (objectsOf(input.input).length === 0) return problem(400, 'missing_required_parameter', "Missing 'input'.");
   const effortComplaint = lackedEffort(stringOf(input.model), objectOf(input.reasoning)?.effort);
   if (effortComplaint !== null) return problem(400, 'unsupported_value', effortComplaint);

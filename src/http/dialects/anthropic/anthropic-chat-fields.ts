@@ -3,8 +3,17 @@ import { isDataUri } from '../../../domain/chat/chat.ts';
 import { anyJson, chosenBy, arrayOf, typeIn } from '../../request/validate.ts';
 import type { FieldRules } from '../../request/unknown-fields.ts';
 import { Base64 } from '../base64.ts';
-import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens, V1TopK } from '../chat-fields.ts';
+import {
+  FunctionName,
+  inlineMax,
+  v1ItemsMax,
+  JsonRecord,
+  v1ToolsMax,
+  V1MaxTokens,
+  v1Sampling,
+} from '../chat-fields.ts';
 import { optionalFields } from '../optional-fields.ts';
+import { clientTool } from './client-tools.ts';
 
 /**
  * The fields of a Messages request (https://platform.claude.com/docs/en/api/messages and the types of `@anthropic-ai/sdk` 1.12.0, read
@@ -148,11 +157,9 @@ const MessageIn = z.discriminatedUnion('role', [
 export type MessageIn = z.infer<typeof MessageIn>;
 export type SystemMessage = Extract<MessageIn, { role: 'system' }>;
 
-const AnthropicCustomTool = z.strictObject({
-  type: z.literal('custom').nullish(),
+/** What every tool may have that the client runs. */
+const toolFields = {
   name: FunctionName,
-  description: z.string().nullish(),
-  input_schema: JsonRecord,
   strict: z.boolean().nullish(),
   cache_control,
   allowed_callers: z.array(z.literal('direct')).length(1).nullish(),
@@ -161,18 +168,30 @@ const AnthropicCustomTool = z.strictObject({
   input_examples: z.array(anyJson).max(100).nullish(),
   // Only the pace of a stream depends on it.
   eager_input_streaming: z.boolean().nullish(),
+};
+const AnthropicCustomTool = z.strictObject({
+  ...toolFields,
+  type: z.literal('custom').nullish(),
+  description: z.string().nullish(),
+  input_schema: JsonRecord,
 });
 export type AnthropicCustomTool = z.infer<typeof AnthropicCustomTool>;
-/** A tool of Anthropic's own, such as `web_search_20250305` or `bash_20250124`. It is not offered. */
+/** A tool of Anthropic's own that the client runs, such as `bash_20250124`. */
+const AnthropicClientTool = z
+  .strictObject({ ...toolFields, type: z.string().max(200), max_characters: z.int().min(1).nullish() })
+  .transform(({ type: kind, ...tool }) => ({ ...tool, type: 'client' as const, kind }));
+export type AnthropicClientTool = z.output<typeof AnthropicClientTool>;
+/** A tool of Anthropic's own that Anthropic runs, such as `web_search_20250305`. It is not offered. */
 const ProviderTool = z
   .object({ type: z.string().min(1).max(200), name: z.string().max(200).nullish() })
   .catchall(anyJson)
   .transform(({ type, name }) => ({ type: 'provider' as const, kind: type, name }));
-export type AnthropicTool = AnthropicCustomTool | z.output<typeof ProviderTool>;
+export type AnthropicTool = AnthropicCustomTool | AnthropicClientTool | z.output<typeof ProviderTool>;
 const Tool = chosenBy(
   (value): z.ZodType<AnthropicTool> => {
     const type = typeIn(value);
-    return typeof type === 'string' && type !== 'custom' ? ProviderTool : AnthropicCustomTool;
+    if (typeof type !== 'string' || type === 'custom') return AnthropicCustomTool;
+    return clientTool(type) ? AnthropicClientTool : ProviderTool;
   },
   [AnthropicCustomTool, ProviderTool],
 );
@@ -229,9 +248,8 @@ export const MessagesBody = z.strictObject({
   max_tokens: V1MaxTokens,
   // No longer among the types of the SDK; earlier versions send them.
   temperature: z.number().min(0).max(1).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
   ...optionalFields('anthropic'),
-  top_k: V1TopK,
+  ...v1Sampling,
   metadata: z.strictObject({ user_id: z.string().max(512).nullish() }).nullish(),
   service_tier: z.enum(['auto', 'standard_only']).nullish(),
   stream: z.boolean().nullish(),

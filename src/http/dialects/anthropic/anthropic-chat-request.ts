@@ -17,6 +17,7 @@ import {
   MessagesBody,
   messagesRules,
   type AssistantBlock,
+  type AnthropicClientTool,
   type AnthropicCustomTool,
   type MessageIn,
   type ProviderBlock,
@@ -25,6 +26,8 @@ import {
   type UserBlock,
 } from './anthropic-chat-fields.ts';
 import { contentOfBlocks, toChatParts } from './anthropic-chat-parts.ts';
+import { checkThinking } from './check-thinking.ts';
+import { asFunction } from './client-tools.ts';
 import { markedContent } from '../cache-mark.ts';
 import { fieldError, nonNullFields, isNonNull } from '../chat-fields.ts';
 import { inWords } from '../dialect-words.ts';
@@ -105,7 +108,7 @@ function toRequest(
     ...leftOutTools(providerRun, { ...reading, isForced }),
     ...leftOutHistory([...compactions, ...conversation.providerRun], reading),
   ];
-  checkThinking(parsed, maxTokens);
+  checkThinking(parsed, maxTokens, reading);
   const effort = output?.effort ?? budgetEffort(parsed.thinking);
   const format = output?.format ?? parsed.output_format;
   const last = messages.at(-1);
@@ -151,9 +154,12 @@ function offered(tools: readonly AnthropicTool[], own: VendorFieldCollector): Of
   const mayWait = !providerRun.some(({ kind }) => kind.startsWith('tool_search_tool'));
   return {
     providerRun,
-    tools: tools.flatMap((tool, index) =>
-      tool.type === 'provider' ? [] : [toTool(tool, own.of(`tools.${index}`, ownToolFields(tool, mayWait)))],
-    ),
+    tools: tools.flatMap((tool, index) => {
+      if (tool.type === 'provider') return [];
+      const path = `tools.${index}`;
+      const fields = own.of(path, ownToolFields(tool, mayWait));
+      return tool.type === 'client' ? asFunction(tool, path, fields, own) : [toTool(tool, fields)];
+    }),
   };
 }
 
@@ -163,7 +169,10 @@ const toTool = (
 ) => ({ name, parameters, ...nonNullFields({ description, strict, cacheControl, vendor }) });
 
 /** What only Anthropic's API says of a tool. */
-const ownToolFields = ({ defer_loading, input_examples }: AnthropicCustomTool, mayWait: boolean): JsonObject =>
+const ownToolFields = (
+  { defer_loading, input_examples }: AnthropicCustomTool | AnthropicClientTool,
+  mayWait: boolean,
+): JsonObject =>
   nonNullFields({
     defer_loading: (mayWait && defer_loading) || null,
     input_examples: input_examples?.length ? input_examples : null,
@@ -185,18 +194,6 @@ function readToolChoice(
       ? fieldError('tool_choice', type === 'any' ? 'needs a tool in this request' : 'must name a tool of this request')
       : forcedProviderTool(forced[0]);
   return type === 'any' ? 'required' : type;
-}
-
-/**
- * Anthropic's own rules. Beyond them its models would think less than was asked, or not at all. Between the calls of tools the budget may be larger
- * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking, "Interleaved thinking", read on 2026-11-28).
- */
-function checkThinking({ thinking, tools, tool_choice: choice }: ParsedBody, maxTokens: number | null): void {
-  if (!isNonNull(thinking) || thinking.type === 'disabled') return;
-  if (thinking.type === 'enabled' && !tools?.length && maxTokens !== null && thinking.budget_tokens >= maxTokens)
-    throw fieldError('thinking.budget_tokens', 'must be less than max_tokens');
-  if (choice?.type === 'any' || choice?.type === 'tool')
-    throw fieldError('tool_choice', 'must not force a tool while thinking is enabled');
 }
 
 const budgetEffort = (thinking: ParsedBody['thinking']) =>

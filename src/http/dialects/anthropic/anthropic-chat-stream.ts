@@ -132,11 +132,12 @@ class Blocks {
     const before = signatureBlocks({ id, ...(signature !== undefined && { signature }) }).map((block) =>
       this.#whole(block),
     );
+    const isNew = !this.#calls.has(index);
     this.#calls.add(index);
     const opened = this.#enter(index, callBlock({ id, name }));
-    return (
-      before.join('') + opened + (text === '' ? '' : this.#delta({ type: 'input_json_delta', partial_json: text }))
-    );
+    // Anthropic begins with an empty delta, and its SDK for Java throws for a call without any.
+    const isWritten = isNew || text !== '';
+    return before.join('') + opened + (isWritten ? this.#delta({ type: 'input_json_delta', partial_json: text }) : '');
   }
 
   /** A block that comes in one piece. Anthropic's Go SDK appends the delta of a signature to that of the start, which is empty. */

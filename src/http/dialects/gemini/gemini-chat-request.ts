@@ -29,6 +29,7 @@ import {
   type HarmlessValues,
   V1Stops,
   V1TopK,
+  V1TopP,
 } from '../chat-fields.ts';
 import { contentsWith, messagesOfContents, v1ContentsWith } from './gemini-chat-contents.ts';
 import { aliased, withLists, wordOf } from './gemini-fields.ts';
@@ -197,6 +198,7 @@ const V1GenerationConfig = aliased({
   ...settings,
   maxOutputTokens: V1MaxTokens.nullish(),
   topK: V1TopK,
+  topP: V1TopP,
   stopSequences: V1Stops.nullish(),
   // An answer of text is what there is here.
   responseModalities: z

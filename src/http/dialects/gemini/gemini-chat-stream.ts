@@ -8,6 +8,7 @@ import { finishWords, geminiUsage, toCallPart, uncounted, type GeminiPart } from
 /**
  * Writes the responses of `streamGenerateContent?alt=sse` (https://ai.google.dev/api/generate-content, read 2026-11-22). Function calls
  * have whole arguments in this format, so they come with the last event. Some clients demand `usageMetadata` in each; only the last one counts.
+ * The last event has the last character: go-genai forgets a turn that has an empty text.
  */
 export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
   const event = (candidate: object, more: object): string =>
@@ -15,20 +16,35 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
       JSON.stringify({ candidates: [{ index: 0, ...candidate }], ...more, modelVersion: model, responseId: id }),
     );
   const thoughts = new ThoughtText();
+  let last = '';
+  /** Some clients read the first part of an event alone. */
+  const written = (part: GeminiPart): string =>
+    event({ content: { role: 'model', parts: [part] } }, { usageMetadata: uncounted });
+  const lastPart = (): GeminiPart[] => {
+    const text = last;
+    last = '';
+    return text === '' ? [] : [{ text }];
+  };
   return {
-    pieces(deltas) {
-      const parts = joinedPieces(deltas, thoughts).flatMap(toPart);
-      // Some clients read the first part of an event alone.
-      return parts
-        .map((part) => event({ content: { role: 'model', parts: [part] } }, { usageMetadata: uncounted }))
-        .join('');
-    },
+    pieces: (deltas) =>
+      joinedPieces(deltas, thoughts)
+        .flatMap((delta) => {
+          const { text = '', ...thought } = toPart(delta);
+          if (thought.thought) return [...lastPart(), { text, ...thought }];
+          const whole = last + text;
+          last = lastCharacter(whole);
+          return whole === last ? [] : [{ text: whole.slice(0, -last.length) }];
+        })
+        .map(written)
+        .join(''),
 
     end({ reply, usage, warning, ...cost }) {
       const calls = reply.toolCalls.map(toCallPart);
       const whole = calls.filter((part) => part !== null);
-      const parts = whole.length > 0 ? whole : [{ text: '' }];
-      return event(
+      const text = lastPart();
+      const before = whole.length > 0 ? text.map(written).join('') : '';
+      const parts = whole.length > 0 ? whole : text.length > 0 ? text : [{ text: '' }];
+      const ending = event(
         {
           content: { role: 'model', parts },
           finishReason: calls.includes(null) ? 'MALFORMED_FUNCTION_CALL' : finishWords[reply.finishReason],
@@ -38,12 +54,13 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
           ...(warning !== undefined && { tollgate: { warning } }),
         },
       );
+      return before + ending;
     },
 
     // Google's SDK for Go reads an error only from a line without `data:`. Parsers of events ignore such a line.
     error(error) {
       const body = JSON.stringify(geminiError(error, statusOf[error.code]));
-      return `${dataEvent(body)}${body}\n\n`;
+      return `${lastPart().map(written).join('')}${dataEvent(body)}${body}\n\n`;
     },
   };
 }
@@ -61,8 +78,13 @@ export const asGeminiEvents = (modelVersion: string): Framing =>
     ),
   );
 
-function toPart(delta: ChatDelta): GeminiPart[] {
-  if (delta.kind === 'text' || delta.kind === 'refusal') return [{ text: delta.text }];
-  if (delta.kind === 'reasoning') return [{ text: delta.text, thought: true }];
-  return [];
+function toPart(delta: ChatDelta): { text?: string; thought?: true } {
+  if (delta.kind === 'text' || delta.kind === 'refusal') return { text: delta.text };
+  return delta.kind === 'reasoning' ? { text: delta.text, thought: true } : {};
+}
+
+/** The last character of a text, which may have two UTF-16 units; empty if it has none. */
+function lastCharacter(text: string): string {
+  const pair = text.slice(-2);
+  return (pair.codePointAt(0) ?? 0) > 0xffff ? pair : pair.slice(-1);
 }

@@ -26,7 +26,7 @@ import {
   v1ToolsMax,
   V1MaxTokens,
   V1Stops,
-  V1TopK,
+  v1Sampling,
   V1User,
   withoutHarmless,
   type HarmlessValues,
@@ -250,7 +250,7 @@ export const v1OpenaiChatFields = {
   max_tokens: V1MaxTokens.nullish(),
   // Roo Code sends -1 where the user sets no limit.
   max_completion_tokens: z.preprocess((value) => (value === -1 ? null : value), V1MaxTokens.nullish()),
-  top_k: V1TopK,
+  ...v1Sampling,
   // OpenAI's later name of `user`.
   safety_identifier: V1User.nullish(),
   user: V1User.nullish(),

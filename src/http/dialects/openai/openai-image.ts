@@ -80,7 +80,7 @@ export const OpenaiImageBody = z
 
 /** OpenAI's own limit of the pictures of an edit. */
 export const editedPicturesMax = 16;
-const Reference = z
+export const Reference = z
   .strictObject({
     image_url: z.string().min(1).optional(),
     file_id: z.string().min(1).optional(),
@@ -95,9 +95,9 @@ const Reference = z
 export const toReference = (reference: string | z.output<typeof Reference>): string =>
   typeof reference === 'string' ? reference : (reference.image_url ?? reference.url ?? reference.file_id ?? '');
 const Picture = z.union([z.string().min(1), Reference]);
-export const OneOrMorePictures = z.union([Picture, arrayOf(Picture, { max: editedPicturesMax })]);
+export const PictureList = arrayOf(Picture, { max: editedPicturesMax });
 export const OpenaiEditBody = OpenaiImageBody.extend({
-  image: OneOrMorePictures.nullish(),
+  image: z.union([Picture, PictureList]).nullish(),
   images: arrayOf(Reference, { max: editedPicturesMax }).nullish(),
 });
 

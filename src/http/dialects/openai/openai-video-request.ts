@@ -6,7 +6,7 @@ import { arrangePictures } from '../../../domain/tasks/arrange-pictures.ts';
 import { anyJson } from '../../request/validate.ts';
 import { isNonNull, nonNullFields } from '../chat-fields.ts';
 import { inWords } from '../dialect-words.ts';
-import { demandApart, furtherMediaFields, OneOrMorePictures, toReference } from './openai-image.ts';
+import { demandApart, furtherMediaFields, PictureList, Reference, toReference } from './openai-image.ts';
 import { strictly, type Reading } from '../reading.ts';
 import { supportedFields, type MediaLeftOut, readMediaBody, type RefusedFields } from '../unknown-media-fields.ts';
 
@@ -41,7 +41,7 @@ export const OpenaiVideoBody = z
       ])
       .nullish(),
     size: z.string().min(1).max(50).nullish(),
-    input_reference: OneOrMorePictures.nullish(),
+    input_reference: z.union([z.string().min(1), Reference, PictureList]).nullish(),
   })
   .catchall(anyJson);
 

@@ -9,6 +9,7 @@ import {
   Temperature,
   v1ToolsMax,
   V1MaxTokens,
+  V1TopP,
   V1User,
 } from '../chat-fields.ts';
 import { V1ImageUrl } from '../picture-url.ts';
@@ -56,9 +57,11 @@ const caller = z.strictObject({ type: z.literal('direct') }).nullish();
 const phase = z.enum(['commentary', 'final_answer']).nullish();
 const message = { type: z.literal('message').default('message'), id, status, phase };
 
+// symfony/ai sends null where an answer had calls alone.
+const answerContent = z.union([contentOf(assistantPart), z.null().transform(() => [])]);
 const InputMessage = z.discriminatedUnion('role', [
   z.strictObject({ ...message, role: z.literal('user'), content: contentOf(inputPart) }),
-  z.strictObject({ ...message, role: z.literal('assistant'), content: contentOf(assistantPart) }),
+  z.strictObject({ ...message, role: z.literal('assistant'), content: answerContent }),
   z.strictObject({ ...message, role: z.literal('system'), content: contentOf(InputText) }),
   z.strictObject({ ...message, role: z.literal('developer'), content: contentOf(InputText) }),
 ]);
@@ -145,7 +148,7 @@ export const responsesFields = {
   instructions: z.string().nullish(),
   max_output_tokens: V1MaxTokens.nullish(),
   temperature: Temperature.nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
+  top_p: V1TopP,
   tools: z.array(ResponsesTool).max(v1ToolsMax).nullish(),
   tool_choice: ResponsesToolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
