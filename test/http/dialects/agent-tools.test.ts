@@ -96,7 +96,6 @@ describe('a tool that the provider runs', () => {
   it.each([
     ['bash_20250124', 'bash', ['command', 'restart']],
     ['text_editor_20250728', 'str_replace_based_edit_tool', ['path', 'old_str', 'insert_text']],
-    ['text_editor_20250429', 'str_replace_based_edit_tool', ['path', 'old_str', 'insert_text']],
     ['memory_20250818', 'memory', ['path', 'new_path']],
   ])('is not %s, whose calls the client runs: Anthropic is sent its type, others a function', (type, name, inputs) => {
     const body = { tools: [{ type, name, cache_control: { type: 'ephemeral' } }], tool_choice: { type: 'tool', name } };
@@ -111,11 +110,14 @@ describe('a tool that the provider runs', () => {
     }
   });
 
-  it.each(['bash_20241022', 'text_editor_20250124'])('is not %s, which Anthropic’s present models refuse', (type) => {
-    const { tools } = readBy('messages')({ tools: [{ type, name: 'tool_1' }] });
-    expect(tools).toMatchObject([{ name: 'tool_1', parameters: { type: 'object' } }]);
-    expect(tools[0]).not.toHaveProperty('vendor');
-  });
+  it.each(['bash_20241022', 'text_editor_20250124', 'text_editor_20250429'])(
+    'is not %s, which Anthropic’s present models refuse',
+    (type) => {
+      const { tools } = readBy('messages')({ tools: [{ type, name: 'tool_1' }] });
+      expect(tools).toMatchObject([{ name: 'tool_1', parameters: { type: 'object' } }]);
+      expect(tools[0]).not.toHaveProperty('vendor');
+    },
+  );
 
   it('leaves no tool waiting for the search of the provider', () => {
     const request = readBy('messages')({

@@ -52,7 +52,7 @@ interface RequestedTool {
 /** Models refuse the types of earlier ones. */
 const currentDates: Readonly<Partial<Record<string, string[]>>> = {
   bash: ['20250124'],
-  text_editor: ['20250429', '20250728'],
+  text_editor: ['20250728'],
   memory: ['20250818'],
 };
 
