@@ -78,8 +78,8 @@ interface Undelivered {
 export const isUntakenChat = 'i.task_id is null and i.replayed_at is null and i.expires_at > clock_timestamp()';
 
 /**
- * Binds what did not reach its client for ten minutes, and `runsSecondsMax` more if a chat still runs, so that one repetition of the request takes it over (`takeUndelivered`,
- * `takeLostChat`). All processes learn that the key has a lost chat.
+ * Binds what did not reach its client for ten minutes, and `runsSecondsMax` more if a chat still runs. One repetition of the request takes it
+ * over (`takeUndelivered`, `takeLostChat`). All processes learn that the key has a lost chat.
  */
 export async function keepUndelivered(
   database: Database,
@@ -102,8 +102,8 @@ export async function keepUndelivered(
 }
 
 /**
- * Takes the oldest task of an equal request that was not delivered, unless it failed, was canceled or was deleted. Null if there is none. Repetitions that
- * run at the same time take different tasks.
+ * Takes the oldest task of an equal request that was not delivered, unless it failed, was canceled or was deleted. Null if there is none.
+ * Repetitions that run at the same time take different tasks.
  */
 export const takeUndelivered = (
   database: Database,

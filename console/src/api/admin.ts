@@ -59,8 +59,8 @@ export async function readVersioned<Path extends PathOf<'get'>>(path: Path, inpu
 }
 
 /**
- * Changes something by the admin API. Each call except DELETE has an idempotency key of its own, so one press of a button acts once. With `version` it fails as
- * `version_conflict` if the thing has another one by then.
+ * Changes something by the admin API. Each call except DELETE has an idempotency key of its own, so one press of a button acts once. With
+ * `version` it fails as `version_conflict` if the thing has another one by then.
  */
 export async function change<M extends Exclude<Method, 'get'>, Path extends PathOf<M>>(
   method: M,

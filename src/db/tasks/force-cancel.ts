@@ -5,7 +5,7 @@ import { recordAudit } from '../operators/audit.ts';
 import { retryTransient } from '../retry-transient.ts';
 import { findTask } from './tasks.ts';
 
-/** Cancels a task for an operator, once, with its audit entry, and returns it as it is then. `end` is that of a cancel. Throws if there is no such task. */
+/** Cancels a task for an operator, once, with its audit entry. `end` is that of a cancel. Throws if there is no such task. */
 export const forceCancel = (
   database: Database,
   { end, actor }: { end: TaskEnd; actor: string },

@@ -30,6 +30,6 @@ export const modelList = (entries: readonly CatalogEntry[]) => ({
   data: entries.filter(isOffered).map(publicModel),
 });
 
-/** The same entries, chat models before others: HuggingFace's chat-ui and codecompanion.nvim chat with the first model of the list unless told otherwise. */
+/** The same entries, chat models first: chat-ui and codecompanion.nvim chat with the first model of a list by default. */
 export const chatFirst = (entries: readonly CatalogEntry[]): CatalogEntry[] =>
   entries.toSorted((one, other) => Number(other.model.type === 'chat') - Number(one.model.type === 'chat'));

@@ -23,19 +23,12 @@ function orNull(schema: JsonObject): JsonObject {
 const geminiTypes: ReadonlySet<string> = new Set(['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL']);
 
 /** Whole numbers of 64 bits, which the JSON of Protocol Buffers writes as text. */
-const limits: ReadonlySet<string> = new Set([
-  'minItems',
-  'maxItems',
-  'minLength',
-  'maxLength',
-  'minProperties',
-  'maxProperties',
-]);
+const limits = /^(min|max)(Items|Length|Properties)$/;
 
 /** Translates schemas only: an `enum` or `default` that looks like a schema is data. */
 function inner(word: string, value: JsonValue): JsonValue {
   if (word === 'type') return typeof value === 'string' && geminiTypes.has(value) ? value.toLowerCase() : value;
-  if (limits.has(word)) return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  if (limits.test(word)) return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   if (word === 'properties' || word === '$defs' || word === 'definitions') {
     return isObject(value)
       ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, asSchema(one)]))

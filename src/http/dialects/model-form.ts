@@ -32,7 +32,7 @@ export interface ModelForm<List extends object = object, One extends object = ob
   query: readonly (keyof ModelQuery)[];
   /** Whether clients of this dialect can use the model. */
   shows(entry: CatalogEntry): boolean;
-  /** The list, or the page of it that was asked for. Chat models come first, in forms of vendors. */
+  /** The list, or the page of it that was asked for. `entries` are in the order of the catalog. */
   list(entries: readonly CatalogEntry[], query: ModelQuery): List;
   one(entry: CatalogEntry): One;
 }

@@ -6,8 +6,8 @@ import { writeJson } from './write-json.ts';
 export const LARGE_BYTES = 16_384;
 
 /**
- * Turns an object into JSON, and returns the length of the answer in bytes; 0 for a stream and for no body. A large text becomes bytes: as a string it would be in
- * the heap and a second time in the socket. Done here and not by Koa, so that a body that cannot be serialised is still an error in the
+ * Turns an object into JSON, and returns the length of the answer in bytes; 0 for a stream and for no body. A large text becomes bytes: as a
+ * string it would be in the heap and a second time in the socket. Done here and not by Koa, so that a body that cannot be serialised is still an error in the
  * right dialect.
  */
 export async function writeBody(ctx: AppContext): Promise<number> {

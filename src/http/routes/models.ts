@@ -4,7 +4,7 @@ import { getOrMake } from '../../platform/get-or-make.ts';
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import { findNamed, modelNotFound } from '../../services/catalog/find-model.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
-import { chatFirst, isOffered, modelList, publicModel } from '../../domain/catalog/model-list.ts';
+import { isOffered, modelList, publicModel } from '../../domain/catalog/model-list.ts';
 import { isAllowed } from '../../domain/catalog/model-names.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { keyOf, type AppContext } from '../context.ts';
@@ -137,7 +137,7 @@ const modelListHandler = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeM
     const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort(), day]);
     const list = getOrMake(rendered(entries), name, () => {
       const mayUse = entries.filter((entry) => isUsable(entry, models) && form.shows(entry));
-      const plain = renderJson(form.list(form.name === 'native' ? mayUse : chatFirst(mayUse), query));
+      const plain = renderJson(form.list(mayUse, query));
       // A page is one of thousands that a client may ask for. To compress it takes half a second of a thread that others need.
       return ctx.querystring === '' ? renderCoded(plain) : { plain, coded: Promise.resolve(new Map()) };
     });

@@ -16,24 +16,25 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
       JSON.stringify({ candidates: [{ index: 0, ...candidate }], ...more, modelVersion: model, responseId: id }),
     );
   const thoughts = new ThoughtText();
-  let last = '';
+  /** The last character of the text so far. */
+  let kept = '';
+  const keptPart = (): GeminiPart[] => {
+    const text = kept;
+    kept = '';
+    return text === '' ? [] : [{ text }];
+  };
   /** Some clients read the first part of an event alone. */
   const written = (part: GeminiPart): string =>
     event({ content: { role: 'model', parts: [part] } }, { usageMetadata: uncounted });
-  const lastPart = (): GeminiPart[] => {
-    const text = last;
-    last = '';
-    return text === '' ? [] : [{ text }];
-  };
   return {
     pieces: (deltas) =>
       joinedPieces(deltas, thoughts)
-        .flatMap((delta) => {
-          const { text = '', ...thought } = toPart(delta);
-          if (thought.thought) return [...lastPart(), { text, ...thought }];
-          const whole = last + text;
-          last = lastCharacter(whole);
-          return whole === last ? [] : [{ text: whole.slice(0, -last.length) }];
+        .flatMap(toPart)
+        .flatMap((part) => {
+          if (part.thought) return [...keptPart(), part];
+          const text = kept + (part.text ?? '');
+          kept = lastCharacter(text);
+          return text === kept ? [] : [{ text: text.slice(0, -kept.length) }];
         })
         .map(written)
         .join(''),
@@ -41,7 +42,7 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
     end({ reply, usage, warning, ...cost }) {
       const calls = reply.toolCalls.map(toCallPart);
       const whole = calls.filter((part) => part !== null);
-      const text = lastPart();
+      const text = keptPart();
       const before = whole.length > 0 ? text.map(written).join('') : '';
       const parts = whole.length > 0 ? whole : text.length > 0 ? text : [{ text: '' }];
       const ending = event(
@@ -60,7 +61,7 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
     // Google's SDK for Go reads an error only from a line without `data:`. Parsers of events ignore such a line.
     error(error) {
       const body = JSON.stringify(geminiError(error, statusOf[error.code]));
-      return `${lastPart().map(written).join('')}${dataEvent(body)}${body}\n\n`;
+      return `${keptPart().map(written).join('')}${dataEvent(body)}${body}\n\n`;
     },
   };
 }
@@ -78,9 +79,10 @@ export const asGeminiEvents = (modelVersion: string): Framing =>
     ),
   );
 
-function toPart(delta: ChatDelta): { text?: string; thought?: true } {
-  if (delta.kind === 'text' || delta.kind === 'refusal') return { text: delta.text };
-  return delta.kind === 'reasoning' ? { text: delta.text, thought: true } : {};
+function toPart(delta: ChatDelta): GeminiPart[] {
+  if (delta.kind === 'text' || delta.kind === 'refusal') return [{ text: delta.text }];
+  if (delta.kind === 'reasoning') return [{ text: delta.text, thought: true }];
+  return [];
 }
 
 /** The last character of a text, which may have two UTF-16 units; empty if it has none. */

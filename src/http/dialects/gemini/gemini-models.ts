@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
+import { chatFirst } from '../../../domain/catalog/model-list.ts';
 import { promptCharactersMax } from '../../../domain/catalog/parameters.ts';
 import { maxOutputTokens } from '../../../domain/chat/chat-length.ts';
 import { GatewayError, quoted } from '../../../domain/errors.ts';
@@ -15,7 +16,8 @@ export const geminiModels: ModelForm<z.input<typeof GeminiModels>, z.input<typeo
   name: 'gemini',
   query: ['pageSize', 'pageToken'],
   shows: ({ model }) => model.type !== 'video',
-  list(entries, { pageSize: size = 50, pageToken: token }) {
+  list(usable, { pageSize: size = 50, pageToken: token }) {
+    const entries = chatFirst(usable);
     const start = token === undefined ? 0 : entries.findIndex(({ model }) => model.id === token) + 1;
     if (token !== undefined && start === 0) {
       const message = `pageToken: ${quoted(token)} is not a token of this list.`;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
+import { chatFirst } from '../../../domain/catalog/model-list.ts';
 import type { ModelForm } from '../model-form.ts';
 import type { OpenaiModel, OpenaiModels } from '../../openapi/schemas/vendor-models.ts';
 
@@ -8,7 +9,10 @@ export const openaiModels: ModelForm<z.input<typeof OpenaiModels>, z.input<typeo
   name: 'openai',
   query: ['limit', 'user'],
   shows: () => true,
-  list: (entries, { limit = entries.length }) => ({ object: 'list', data: entries.slice(0, limit).map(toModel) }),
+  list: (entries, { limit = entries.length }) => ({
+    object: 'list',
+    data: chatFirst(entries).slice(0, limit).map(toModel),
+  }),
   one: toModel,
 };
 
