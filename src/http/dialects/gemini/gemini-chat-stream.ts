@@ -42,9 +42,8 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
     end({ reply, usage, warning, ...cost }) {
       const calls = reply.toolCalls.map(toCallPart);
       const whole = calls.filter((part) => part !== null);
-      const text = keptPart();
-      const before = whole.length > 0 ? text.map(written).join('') : '';
-      const parts = whole.length > 0 ? whole : text.length > 0 ? text : [{ text: '' }];
+      const before = whole.length > 0 ? keptPart().map(written).join('') : '';
+      const parts = whole.length > 0 ? whole : [{ text: kept }];
       const ending = event(
         {
           content: { role: 'model', parts },
